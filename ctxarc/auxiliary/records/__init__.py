@@ -1,0 +1,11 @@
+"""Records: the one place that knows what the clients of AI agents write, and how a person reads it.
+
+A file a dialect, behind one function each; what no dialect knows is "unknown", never guessed at. Nothing here raises
+for the content of a turn.
+"""
+
+from ctxarc.auxiliary.records.reader import DIALECTS, read_record
+from ctxarc.auxiliary.records.record import KINDS, ROLES, Part, Record, excerpt
+from ctxarc.auxiliary.records.shape import Shape, shape_of
+
+__all__ = ["DIALECTS", "KINDS", "ROLES", "Part", "Record", "Shape", "excerpt", "read_record", "shape_of"]

@@ -1,0 +1,39 @@
+"""Arguments and options that several commands take, and how values are read from what is typed."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import click
+
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SIZE = re.compile(r"(\d+) ?(?:([kmgt])(i?b)?|b?)", re.IGNORECASE | re.ASCII)
+
+
+def number_of_bytes(text: str) -> int:
+    """A size as it is typed: plain bytes, K, M, G, T or KiB, MiB, ... (powers of 1024), kB, MB, ... (of 1000)."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        message = f"{text!r} is no size; write bytes, or 64K, 10MiB, 1GB"
+        raise click.BadParameter(message)
+    unit = 1000 if match[3] and match[3].lower() == "b" else 1024
+    return int(match[1]) * int(unit ** _POWER[(match[2] or "").lower()])
+
+
+def as_utf8(text: str) -> str:
+    """Text to compare with what is held: UTF-8 as it was typed, whatever the locale; other bytes are surrogates."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+archive_argument = click.argument("archive", type=click.Path(path_type=Path))
+at_option = click.option("--at", type=click.IntRange(min=1), metavar="CAPTURE", help="Read the state after it.")
+lock_wait_option = click.option(
+    "--lock-wait",
+    type=click.FloatRange(min=0),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for another writer.",
+)

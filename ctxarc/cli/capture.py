@@ -1,0 +1,116 @@
+"""``ctxarc capture``: store transcripts, or what is new of them."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+
+import click
+
+from ctxarc.cli import sources
+from ctxarc.cli.arguments import archive_argument, as_utf8, lock_wait_option, number_of_bytes
+from ctxarc.cli.capture_report import print_one, print_plan, print_several
+from ctxarc.cli.options import common_options
+from ctxarc.cli.output import Output
+from ctxarc.cli.progress import ProgressLine
+from ctxarc.errors import BadUsage
+from ctxarc.operations.capture import CaptureOptions, capture, plan
+from ctxarc.operations.progress import quiet
+
+_HOOK_LOCK_WAIT = 55.0
+"""Clients end a hook after 60 s."""
+
+
+@click.command("capture")
+@archive_argument
+@click.argument("source", nargs=-1)
+@click.option("--name", type=as_utf8, metavar="NAME", help="The transcript's name; one source only.")
+@click.option("--files-from", metavar="FILE", help="Read sources from FILE, one a line; - is stdin.")
+@click.option("-0", "--null", is_flag=True, help="In --files-from, a NUL ends a path.")
+@click.option("--latest", is_flag=True, help="The newest session of Claude Code or Codex.")
+@click.option("--max-bytes", type=number_of_bytes, metavar="N", help="Keep whole turns, N bytes at most, from the end.")
+@click.option("--allow-truncation", is_flag=True, help="Let --max-bytes leave turns out, recorded by byte range.")
+@click.option("--dry-run", is_flag=True, help="Say what would be stored, and write nothing.")
+@click.option("--level", type=click.IntRange(1, 22), default=9, show_default=True, help="Compression level of zstd.")
+@click.option("--as-new-history", is_flag=True, help="Store a rewritten transcript; the old one stays readable.")
+@click.option("--reread", is_flag=True, help="Read sources whose size and time did not change, too.")
+@click.option("--no-index", "index", is_flag=True, flag_value=False, default=True, help="Extend no index.")
+@click.option("--hook", is_flag=True, help="Read a client's hook from stdin; print nothing, end 0 or 1.")
+@lock_wait_option
+@common_options
+def command(
+    out: Output,
+    archive: Path,
+    source: tuple[str, ...],
+    name: str | None,
+    files_from: str | None,
+    null: bool,
+    latest: bool,
+    max_bytes: int | None,
+    allow_truncation: bool,
+    dry_run: bool,
+    level: int,
+    as_new_history: bool,
+    reread: bool,
+    index: bool,
+    hook: bool,
+    lock_wait: float,
+) -> int:
+    """Store transcripts, byte for byte.
+
+    A SOURCE is a file, a directory (searched for *.jsonl), or - with --name. What the archive already holds of it is
+    not stored again; a source that no longer begins with what is held is refused.
+    """
+    ways = [way for way, used in (("--files-from", files_from), ("--latest", latest), ("--hook", hook)) if used]
+    _check(archive, source, ways)
+    if name is not None and len(source) != 1:
+        raise BadUsage("--name names one source")
+    if null and files_from is None:
+        raise BadUsage("-0 says how --files-from is read, and there is none")
+    options = CaptureOptions(
+        max_bytes=max_bytes,
+        allow_truncation=allow_truncation,
+        level=level,
+        as_new_history=as_new_history or hook,
+        reread=reread,
+        index=index,
+        lock_wait=max(lock_wait, _HOOK_LOCK_WAIT) if hook else lock_wait,
+    )
+    if hook:
+        return _from_hook(out, archive, options)
+    if latest:
+        found = sources.newest()
+    elif files_from is not None:
+        found = sources.listed(files_from, nul=null)
+    else:
+        found = sources.given(source, name)
+    if dry_run:
+        print_plan(out, plan(archive, found, options, claude_dir=sources.claude_dir(), now=time.time()))
+        return 0
+    with ProgressLine(out) as progress:
+        result = capture(archive, found, options, progress)
+    if len(source) == 1 and not Path(source[0]).is_dir():
+        own = next((each.name for each in found if each.path == Path(source[0])), found[0].name)
+        return print_one(out, result, own)
+    return print_several(out, result)
+
+
+def _check(archive: Path, source: tuple[str, ...], ways: list[str]) -> None:
+    """Refuse a call whose archive was forgotten, or that says in no way, or in two ways, what to capture."""
+    forgotten = archive.suffix == ".jsonl" or not (source or ways)
+    if forgotten and (archive.is_file() or (archive.suffix == ".jsonl" and not archive.exists())):
+        words = " ".join(shlex.quote(word) for word in (f"{archive.stem}.ctxa", str(archive), *source))
+        raise BadUsage(f"the archive comes first, and {archive} is a transcript", hint=f"ctxarc capture {words}")
+    if not (source or ways):
+        raise BadUsage("no source to capture", hint="ctxarc capture ARCHIVE SOURCE, or --latest, or --files-from FILE")
+    if len(ways) + bool(source) > 1:
+        both = " and ".join(["SOURCE", *ways] if source else ways)
+        raise BadUsage(f"{both} each say what to capture; give one of them")
+
+
+def _from_hook(out: Output, archive: Path, options: CaptureOptions) -> int:
+    result = capture(archive, sources.hooked(), options, quiet)
+    for refused in result.refused[:1]:
+        out.complain(f"ctxarc: {refused.refusal['code']}: {refused.refusal['message']}")
+    return 1 if result.refused else 0

@@ -1,0 +1,50 @@
+"""``ctxarc cat``: raw bytes to stdout, each of them verified before it is written."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
+from ctxarc.cli.options import common_options
+from ctxarc.cli.output import Output, printable
+from ctxarc.errors import BadUsage
+from ctxarc.model import as_json
+from ctxarc.operations.cat import cat, cat_rows
+
+
+@click.command("cat")
+@archive_argument
+@click.argument("address", nargs=-1, type=as_utf8)
+@click.option("--range", "span", metavar="START-END", help="A range of bytes of the whole transcript.")
+@at_option
+@common_options
+def command(out: Output, archive: Path, address: tuple[str, ...], span: str | None, at: int | None) -> int:
+    """Write raw bytes to stdout, verified.
+
+    Every byte is verified against its SHA-256 first. Without an ADDRESS that is the whole transcript. To a file or a
+    pipe the bytes go as they are; on a terminal, control characters and bytes that are no UTF-8 are shown as escapes.
+    """
+    if span is not None and len(address) > 1:
+        raise BadUsage("--range is a range of one transcript; name it with NAME#, and nothing else")
+    if out.json:
+        for stretch in cat_rows(archive, address, span=span, at=at):
+            out.object(as_json(stretch))
+        return 0
+    pieces = cat(archive, address, span=span, at=at)
+    if out.terminal:
+        _show(out, pieces)
+    else:
+        for piece in pieces:
+            out.write(piece)
+    return 0
+
+
+def _show(out: Output, pieces: Iterable[bytes | memoryview]) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    for piece in pieces:
+        out.write(printable(decoder.decode(piece), "\n\t").encode())
+    out.write(printable(decoder.decode(b"", final=True)).encode())

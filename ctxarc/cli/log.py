@@ -1,0 +1,59 @@
+"""``ctxarc log``: a line a turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
+from ctxarc.cli.options import common_options
+from ctxarc.cli.output import Output, one_line, printable
+from ctxarc.cli.terminal import columns, fit, pad, size, when
+from ctxarc.model import TurnRow, as_json
+from ctxarc.operations.log import log as list_turns
+from ctxarc.operations.ls import names
+
+_ROLE_CELLS = 10
+_ROOM_FOR_CITATION = 100
+_LEAST_TEXT = 8
+_COLORS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
+
+
+@click.command("log")
+@archive_argument
+@click.argument("name", required=False, type=as_utf8)
+@click.option("-n", "--lines", type=click.IntRange(min=1), metavar="N", help="The last N turns only.")
+@click.option("--role", type=as_utf8, metavar="ROLE", help="Turns of that role only: user, assistant, tool, ...")
+@at_option
+@common_options
+def command(out: Output, archive: Path, name: str | None, lines: int | None, role: str | None, at: int | None) -> int:
+    """List turns.
+
+    A line a turn: number, role, time (UTC), bytes, a citation where there is room, and first words. The number is an
+    address for `ctxarc cat` and `ctxarc show`. NAME chooses one transcript of several.
+    """
+    rows = list_turns(archive, name, at=at, role=role, last=lines)
+    if out.json:
+        for row in rows:
+            out.object(as_json(row))
+        return 0
+    several = name is None and len(names(archive, at=at)) > 1
+    width = columns(out)
+    current = None
+    for row in rows:
+        if several and row.transcript != current:
+            out.line(out.paint(printable(row.transcript) + "#", bold=True))
+            current = row.transcript
+        _print_turn(out, row, width)
+    return 0
+
+
+def _print_turn(out: Output, row: TurnRow, width: int | None) -> None:
+    role = pad(fit(one_line(row.role), _ROLE_CELLS), _ROLE_CELLS)
+    start = f"{row.turn:6}  "
+    middle = f"  {pad(when(row.time), 19)}  {pad(size(row.bytes), 8, right=True)}  "
+    if width is None or width >= _ROOM_FOR_CITATION:
+        middle += f"{row.cite[:21]}  "
+    room = None if width is None else max(width - len(start) - _ROLE_CELLS - len(middle), _LEAST_TEXT)
+    out.line(start + out.paint(role, _COLORS.get(row.role)) + middle + fit(one_line(row.text), room))

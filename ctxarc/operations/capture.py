@@ -1,0 +1,280 @@
+"""``capture``: store transcripts whole, or with what is left out on purpose named, or refuse."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ctxarc import __version__
+from ctxarc.auxiliary.records import Shape
+from ctxarc.errors import HistoryRewritten, NameTaken, Refusal, Refused, SourceChanged
+from ctxarc.model import ByteRange, CapturePlan, CaptureReport, CaptureResult, PlannedSource, RefusedSource
+from ctxarc.operations.growth import Growth, judge
+from ctxarc.operations.progress import Progress, quiet
+from ctxarc.operations.reading import SourceFault, SourceReader
+from ctxarc.operations.sizes import archive_bytes
+from ctxarc.operations.sources import days_left
+from ctxarc.operations.storing import Stored, left_out_to, store
+from ctxarc.preservation.entry import TEXT_LIMIT, Entry, Origin
+from ctxarc.preservation.record import Record
+from ctxarc.preservation.writer import DEFAULT_LEVEL, LostRace, RecordWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from ctxarc.operations.sources import Source
+    from ctxarc.preservation.entry import Gap
+
+_TRIES = 3
+"""Times that a source is read which changes while it is read."""
+_RACY_NS = 2_000_000_000
+"""A file changed less than this before its capture may change again without its time changing: it is read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureOptions:
+    """What a capture may do.
+
+    Attributes:
+        max_bytes: bytes of whole turns to keep at most, from the end; ``None`` for all.
+        allow_truncation: whether bytes may be left out for ``max_bytes``.
+        level: zstd level, 1 to 22.
+        as_new_history: whether a rewritten source is stored as a new history of its name.
+        reread: whether a source is read whose size and time are those of its last capture.
+        index: whether indexes that the archive has are extended.
+        lock_wait: seconds to wait for another writer.
+
+    """
+
+    max_bytes: int | None = None
+    allow_truncation: bool = False
+    level: int = DEFAULT_LEVEL
+    as_new_history: bool = False
+    reread: bool = False
+    index: bool = True
+    lock_wait: float = 10.0
+
+
+def capture(
+    archive: Path,
+    sources: Sequence[Source],
+    options: CaptureOptions | None = None,
+    progress: Progress = quiet,
+    clock: Callable[[], int] = time.time_ns,
+) -> CaptureResult:
+    """Store ``sources``, one by one in byte order of their names.
+
+    Args:
+        archive: the archive, which is made where nothing is there.
+        sources: what to store.
+        options: what may be done.
+        progress: told how far it is.
+        clock: gives the time in nanoseconds since 1970 in UTC, for the acquisition record.
+
+    Returns:
+        a report for each source that is stored or unchanged, and the refusals of the others.
+
+    Raises:
+        Refusal: of the archive; or of the one source, where there is only one.
+
+    """
+    while True:
+        try:
+            return _capture(archive, sources, options or CaptureOptions(), progress, clock)
+        except LostRace:
+            continue
+
+
+def _capture(
+    archive: Path, sources: Sequence[Source], options: CaptureOptions, progress: Progress, clock: Callable[[], int]
+) -> CaptureResult:
+    reports, refused = [], []
+    with RecordWriter(archive, lock_wait=options.lock_wait, level=options.level) as writer:
+        for source in in_order(sources):
+            try:
+                reports.append(_capture_one(writer, source, options, progress, clock))
+            except (Refused, SourceFault) as error:
+                refusal = error.refusal if isinstance(error, SourceFault) else error
+                if len(sources) == 1:
+                    raise refusal from error
+                refused.append(RefusedSource(source.name, source.label, refusal.as_json()))
+        writer.commit()
+        digest = writer.head.root.hex()
+    return CaptureResult(str(archive), digest, archive_bytes(archive), tuple(reports), tuple(refused))
+
+
+def in_order(sources: Sequence[Source]) -> list[Source]:
+    """``sources`` in byte order of their names."""
+    return sorted(sources, key=lambda source: source.name.encode("utf-8", "surrogateescape"))
+
+
+def _capture_one(
+    writer: RecordWriter, source: Source, options: CaptureOptions, progress: Progress, clock: Callable[[], int]
+) -> CaptureReport:
+    """Store one source, or raise why not."""
+    if source.refusal:
+        raise source.refusal
+    for _ in range(_TRIES):
+        with SourceReader(source) as reader:
+            report = None if options.reread else _unread(writer.record, source, reader)
+            report = report or _read(writer, source, reader, options, progress, clock)
+        if report:
+            return report
+    message = f"{source.label}: changed while it was read, {_TRIES} times"
+    raise SourceChanged(message, source=source.label, tries=_TRIES)
+
+
+def _unread(record: Record | None, source: Source, reader: SourceReader) -> CaptureReport | None:
+    """The report where the source is that of its last capture, by its path, size and time."""
+    number = record.number_of(source.name.encode()) if record else None
+    if record is None or number is None or source.path is None or not reader.mtime_ns:
+        return None
+    row = record.head.transcripts[number]
+    last = record.entry_at(row.last_entry)
+    same = (last.source_bytes, last.mtime_ns) == (reader.size, reader.mtime_ns)
+    settled = last.captured_ns - last.mtime_ns > _RACY_NS
+    if last.partial or not same or not settled or record.origin_of(row.last_entry).path != _path_bytes(source):
+        return None
+    return _unchanged(source, row.last_capture, last, [])
+
+
+def _read(
+    writer: RecordWriter,
+    source: Source,
+    reader: SourceReader,
+    options: CaptureOptions,
+    progress: Progress,
+    clock: Callable[[], int],
+) -> CaptureReport | None:
+    """Store what is new in the source; ``None`` where it changed meanwhile, and nothing was stored."""
+    growth = _judge(writer.record, reader, source, options)
+    if growth.status == "same" and growth.before:
+        if not reader.is_still(growth.before.source_sha256):
+            return None
+        return _unchanged(source, growth.capture, growth.before, growth.gaps)
+    label = source.label
+    border = left_out_to(reader, growth.start, options.max_bytes, allowed=options.allow_truncation, label=label)
+    draft = writer.draft(source.name.encode(), reader.size - border)
+    try:
+        stored = store(reader, growth, border, draft, lambda done: progress(f"capturing {label}", done, reader.size))
+        digest = growth.source.digest()
+        if stored.end != reader.size or not reader.is_still(digest):
+            draft.abandon()
+            return None
+        number = draft.finish(
+            keep=growth.keep,
+            source=(reader.size, digest),
+            held=(stored.held_bytes, growth.held.digest() if stored.gaps else digest),
+            gaps=stored.gaps,
+            origin=Origin(_path_bytes(source), platform.node().encode(), f"ctxarc {__version__}".encode()),
+            captured_ns=clock(),
+            mtime_ns=reader.mtime_ns,
+        )
+    except BaseException:
+        draft.abandon()
+        raise
+    return _new(source, number, reader, growth, stored)
+
+
+def _judge(record: Record | None, reader: SourceReader, source: Source, options: CaptureOptions) -> Growth:
+    fills = options.max_bytes is None or reader.size <= options.max_bytes
+    return judge(record, reader, source.name, fills=fills, new_history=options.as_new_history)
+
+
+def _new(source: Source, number: int, reader: SourceReader, growth: Growth, stored: Stored) -> CaptureReport:
+    left_out = sum(gap.turns for gap in stored.gaps if gap.first_turn >= growth.keep)
+    return CaptureReport(
+        transcript=source.name,
+        capture=number,
+        turns=growth.keep + left_out + stored.turns,
+        new_turns=stored.turns,
+        source_bytes=reader.size,
+        source_sha256=growth.source.hexdigest(),
+        complete=not stored.gaps,
+        omitted=omitted(stored.gaps),
+        unchanged=False,
+        not_json=stored.shapes[Shape.NOT_JSON],
+        glued=stored.shapes[Shape.GLUED],
+        torn=stored.shapes[Shape.TORN],
+        blank=stored.shapes[Shape.BLANK],
+        source=source.label,
+    )
+
+
+def _unchanged(source: Source, number: int, last: Entry, gaps: Sequence[Gap]) -> CaptureReport:
+    return CaptureReport(
+        transcript=source.name,
+        capture=number,
+        turns=last.turns,
+        new_turns=0,
+        source_bytes=last.source_bytes,
+        source_sha256=last.source_sha256.hex(),
+        complete=not last.partial,
+        omitted=omitted(gaps),
+        unchanged=True,
+        not_json=0,
+        glued=0,
+        torn=0,
+        blank=0,
+        source=source.label,
+    )
+
+
+def omitted(gaps: Sequence[Gap]) -> tuple[ByteRange, ...]:
+    """Gaps as byte ranges of the source."""
+    return tuple(ByteRange(gap.start_byte, gap.end_byte) for gap in gaps)
+
+
+def _path_bytes(source: Source) -> bytes:
+    if source.path is None:
+        return b""
+    return os.fsencode(source.path.absolute())[:TEXT_LIMIT]
+
+
+def plan(
+    archive: Path, sources: Sequence[Source], options: CaptureOptions | None = None, *, claude_dir: Path, now: float
+) -> CapturePlan:
+    """What :func:`capture` would do with ``sources``; nothing is written.
+
+    Args:
+        archive: the archive, which need not be there.
+        sources: what would be stored.
+        options: what may be done.
+        claude_dir: Claude Code's directory, whose clean-up deletes old sessions.
+        now: the time in seconds since 1970.
+
+    """
+    options = options or CaptureOptions()
+    if not os.path.lexists(archive):
+        rows = [_planned(None, source, options, claude_dir, now) for source in in_order(sources)]
+    else:
+        with Record(archive) as record:
+            rows = [_planned(record, source, options, claude_dir, now) for source in in_order(sources)]
+    return CapturePlan(str(archive), dry_run=True, transcripts=tuple(rows))
+
+
+def _planned(
+    record: Record | None, source: Source, options: CaptureOptions, claude_dir: Path, now: float
+) -> PlannedSource:
+    days = days_left(source.path, claude_dir, now) if source.path and not source.spool else None
+    size = new_bytes = 0
+    status, refusal = "refused", None
+    try:
+        if source.refusal:
+            raise source.refusal
+        with SourceReader(source) as reader:
+            size = reader.size
+            growth = _judge(record, reader, source, options)
+            left_out_to(reader, growth.start, options.max_bytes, allowed=options.allow_truncation, label=source.label)
+            status, new_bytes = growth.status, size - growth.start
+    except (Refused, SourceFault) as error:
+        refusal = error.refusal if isinstance(error, SourceFault) else error
+        status = _STATUS_OF.get(type(refusal), "refused")
+    return PlannedSource(source.name, source.label, status, size, new_bytes, days, refusal.as_json() if refusal else None)
+
+
+_STATUS_OF: dict[type[Refusal], str] = {HistoryRewritten: "rewritten", NameTaken: "taken"}

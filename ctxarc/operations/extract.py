@@ -1,0 +1,88 @@
+"""``extract``: transcripts back as files, proved before they get their names, never over a file that is there."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxarc.errors import WouldOverwrite
+from ctxarc.model import ExtractedFile, ExtractResult
+from ctxarc.operations.cat import whole
+from ctxarc.operations.names import check_name, file_of_name
+from ctxarc.operations.view import View
+from ctxarc.preservation.files import named_faults, write_all
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ctxarc.preservation.record import State
+
+
+def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | None = None) -> ExtractResult:
+    """Write the transcripts ``names``, or all, to files below ``directory``.
+
+    Args:
+        archive: the archive.
+        names: names, or beginnings of names.
+        directory: where ``NAME.jsonl`` is written; folders are made.
+        at: the capture after which the archive is looked at.
+
+    Raises:
+        WouldOverwrite: a file is in the way; nothing was written.
+        DigestMismatch: a transcript is damaged; those before it are there, it and those behind it are not.
+
+    """
+    with Record(archive) as record, named_faults(directory):
+        view = View(record, at)
+        states = view.chosen([name.removesuffix("#") for name in names])
+        targets = [directory / file_of_name(check_name(state.name.decode())) for state in states]
+        for target in targets:
+            if os.path.lexists(target):
+                raise WouldOverwrite(f"{target} is there already; nothing was written", path=str(target))
+        files = tuple(_write(view, state, target) for state, target in zip(states, targets, strict=True))
+        complete = all(file.complete for file in files)
+        return ExtractResult(str(archive), record.head.root.hex(), str(directory), complete, files)
+
+
+def _write(view: View, state: State, target: Path) -> ExtractedFile:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.parent / f".ctxarc-{os.getpid()}-{os.urandom(4).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        try:
+            size = 0
+            for stretch in whole(view.record, state):
+                write_all(descriptor, stretch)
+                size += len(stretch)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _name(temporary, target)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+    return ExtractedFile(
+        transcript=state.name.decode(),
+        path=str(target),
+        bytes=size,
+        sha256=state.entry.held_sha256.hex(),
+        complete=state.complete,
+        omitted=view.omitted(state),
+        digest_verified=True,
+    )
+
+
+def _name(temporary: Path, target: Path) -> None:
+    """Give the finished file its name, unless one of that name appeared meanwhile."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError as error:
+        raise WouldOverwrite(f"{target} is there already", path=str(target)) from error
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise WouldOverwrite(f"{target} is there already", path=str(target)) from None
+        os.rename(temporary, target)

@@ -1,0 +1,61 @@
+"""``info``: what an archive holds, in both planes, and what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxarc.model import ArchiveInfo, TranscriptState
+from ctxarc.operations.sizes import RECORD, archive_files
+from ctxarc.operations.view import View
+from ctxarc.preservation.layout import FORMAT_VERSION
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def info(archive: Path) -> ArchiveInfo:
+    """What the archive holds; turns and bytes are those of the newest states."""
+    with Record(archive) as record:
+        view = View(record)
+        entries = [record.last_entry(number) for number in range(len(record.head.transcripts))]
+        partial = [record.state(number) for number, entry in enumerate(entries) if entry.partial]
+        incomplete = tuple(
+            TranscriptState(state.name.decode(), state.entry.source_sha256.hex(), state.complete, view.omitted(state))
+            for state in sorted(partial, key=lambda state: state.name)
+        )
+        left_out = sum(gap.end_byte - gap.start_byte for state in incomplete for gap in state.omitted)
+        held = sum(entry.source_bytes for entry in entries) - left_out
+        planes = _planes(archive)
+        total = sum(kind["bytes"] for plane in planes for kind in plane.values())
+        head = record.head
+        return ArchiveInfo(
+            archive=str(archive),
+            archive_digest=head.root.hex(),
+            format_version=FORMAT_VERSION,
+            transcripts=len(entries),
+            captures=head.captures,
+            turns=sum(entry.turns for entry in entries),
+            objects=head.objects,
+            packs=len(head.packs),
+            bytes=held,
+            object_bytes=head.object_bytes,
+            archive_bytes=total,
+            ratio=round(held / total, 3) if total else 0.0,
+            complete=not incomplete,
+            omitted=incomplete[0].omitted if len(incomplete) == len(entries) == 1 else (),
+            incomplete=incomplete,
+            record=planes[0],
+            auxiliary=planes[1],
+        )
+
+
+def _planes(archive: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    record: dict[str, dict[str, int]] = {}
+    auxiliary: dict[str, dict[str, int]] = {}
+    for path, size in archive_files(archive):
+        kind = path.split("/", 1)[0]
+        counts = (record if kind in RECORD else auxiliary).setdefault(kind, {"files": 0, "bytes": 0})
+        counts["files"] += 1
+        counts["bytes"] += size
+    return record, auxiliary

@@ -1,0 +1,117 @@
+"""ctxarc as a library: an archive as an object, with the operations of the command line as methods."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxarc.operations import cat, extract, find, info, log, ls, repack, show, verify
+from ctxarc.operations.capture import CaptureOptions, capture
+from ctxarc.operations.find import FindOptions
+from ctxarc.operations.repack import REPACK_LEVEL
+from ctxarc.operations.sources import discover
+from ctxarc.preservation.record import check_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ctxarc import model
+
+
+def open_archive(path: str | os.PathLike[str], *, create: bool = False) -> Archive:
+    """The archive at ``path``.
+
+    Args:
+        path: the archive's directory.
+        create: whether the archive need not be there yet; the first :meth:`Archive.capture` makes it.
+
+    Raises:
+        ctxarc.errors.NoSuchArchive: nothing is there.
+        ctxarc.errors.NotAnArchive: something else is there.
+
+    """
+    where = Path(path)
+    if os.path.lexists(where) or not create:
+        check_mark(where)
+    return Archive(where)
+
+
+class Archive:
+    """An archive. Each method opens it anew, so that it sees what other processes have captured meanwhile.
+
+    Every method raises :class:`ctxarc.errors.Refusal`, one subclass a code, where the command line refuses. Iterators
+    hold the archive's files open until they are exhausted or closed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def capture(
+        self, *sources: str | os.PathLike[str], name: str | None = None, options: CaptureOptions | None = None
+    ) -> model.CaptureResult:
+        """Store files, and the transcripts in directories; ``name`` is for exactly one file."""
+        return capture(self.path, discover([os.fspath(source) for source in sources], name=name), options)
+
+    def ls(self, *, at: int | None = None) -> Iterator[model.TranscriptRow]:
+        """The transcripts, in byte order of their names."""
+        return ls.ls(self.path, at=at)
+
+    def captures(self) -> Iterator[model.CaptureRow]:
+        """The captures, in order."""
+        return ls.captures(self.path)
+
+    def log(
+        self, name: str | None = None, *, at: int | None = None, role: str | None = None, last: int | None = None
+    ) -> Iterator[model.TurnRow]:
+        """The turns of one transcript, or of all."""
+        return log.log(self.path, name, at=at, role=role, last=last)
+
+    def show(self, *addresses: str, at: int | None = None) -> Iterator[model.TurnText]:
+        """Turns as a person reads them."""
+        return show.show(self.path, addresses, at=at)
+
+    def cat(self, *addresses: str, span: str | None = None, at: int | None = None) -> Iterator[memoryview]:
+        """The very bytes at ``addresses``, proved, in pieces."""
+        return cat.cat(self.path, addresses, span=span, at=at)
+
+    def read(self, *addresses: str, span: str | None = None, at: int | None = None) -> bytes:
+        """The very bytes at ``addresses``, proved, in one piece."""
+        return b"".join(self.cat(*addresses, span=span, at=at))
+
+    def stretches(self, *addresses: str, span: str | None = None, at: int | None = None) -> Iterator[model.Stretch]:
+        """The bytes at ``addresses`` with their digests and citations, as data."""
+        return cat.cat_rows(self.path, addresses, span=span, at=at)
+
+    def find(self, *patterns: str, options: FindOptions | None = None) -> Iterator[model.Hit]:
+        """Where any of ``patterns`` stands; with ``options``, whose patterns are looked for too, more can be said."""
+        given = options or FindOptions(patterns=())
+        fields = {name: getattr(given, name) for name in FindOptions.__slots__}
+        return find.find(self.path, FindOptions(**fields | {"patterns": (*given.patterns, *patterns)}))
+
+    def extract(
+        self, directory: str | os.PathLike[str], names: Sequence[str] = (), *, at: int | None = None
+    ) -> model.ExtractResult:
+        """Write transcripts to files below ``directory``, never over one."""
+        return extract.extract(self.path, names, Path(directory), at=at)
+
+    def info(self) -> model.ArchiveInfo:
+        """What the archive holds and costs."""
+        return info.info(self.path)
+
+    def verify(
+        self,
+        *,
+        quick: bool = False,
+        expect: str | None = None,
+        extends: str | None = None,
+        against: Sequence[str | os.PathLike[str]] = (),
+    ) -> model.VerifyResult:
+        """Check the archive; ``ok`` says whether nothing was found."""
+        return verify.verify(
+            self.path, quick=quick, expect=expect, extends=extends, against=[Path(source) for source in against]
+        )
+
+    def repack(self, *, level: int = REPACK_LEVEL, lock_wait: float = 10.0) -> model.RepackResult:
+        """Put all turns into as few packs as hold them."""
+        return repack.repack(self.path, level=level, lock_wait=lock_wait)

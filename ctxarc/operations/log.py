@@ -1,0 +1,60 @@
+"""``log``: the turns of a transcript, a row each."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from ctxarc.auxiliary.records import excerpt, read_record
+from ctxarc.model import TurnRow
+from ctxarc.operations.view import View
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ctxarc.preservation.record import Turn
+
+
+def log(
+    archive: Path, name: str | None = None, *, at: int | None = None, role: str | None = None, last: int | None = None
+) -> Iterator[TurnRow]:
+    """The turns of the transcript ``name``, or of all, in order.
+
+    Args:
+        archive: the archive.
+        name: a name, or the beginning of one.
+        at: the capture after which the archive is looked at.
+        role: only turns of this role.
+        last: only so many rows, the last ones.
+
+    """
+    with Record(archive) as record:
+        view = View(record, at)
+        turns: Iterator[tuple[str, Turn]] = (
+            (state.name.decode(), turn)
+            for state in view.chosen([] if name is None else [name.removesuffix("#")])
+            for turn in record.turns(state)
+        )
+        if last is not None and role is None:
+            turns = iter(deque(turns, last))
+        rows = (_row(record, transcript, turn) for transcript, turn in turns)
+        chosen = (row for row in rows if role is None or row.role == role)
+        yield from chosen if last is None else deque(chosen, last)
+
+
+def _row(record: Record, transcript: str, turn: Turn) -> TurnRow:
+    read = read_record(bytes(record.turn_bytes(turn.object)))
+    digest = turn.digest.hex()
+    return TurnRow(
+        transcript=transcript,
+        turn=turn.number,
+        role=read.role,
+        time=read.time,
+        bytes=turn.length,
+        transcript_start_byte=turn.start_byte,
+        turn_sha256=digest,
+        cite=f"ctxa:{digest}",
+        text=excerpt(read),
+    )

@@ -1,0 +1,33 @@
+"""What an archive weighs, by kind of file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RECORD = {"CTXA", "HEAD", "objects", "log", "pack", "record.lock"}
+"""The names of the preservation plane at the top of an archive; anything else belongs to the auxiliary plane."""
+
+
+def archive_files(archive: Path) -> Iterator[tuple[str, int]]:
+    """Every plain file of an archive: its path in it, with ``/``, and its length. Links are not followed."""
+    for folder, folders, names in os.walk(archive):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(folder, name)  # noqa: PTH118 - os.walk gives strings, of which there may be many
+            try:
+                there = os.stat(path, follow_symlinks=False)
+            except FileNotFoundError:  # a writer has merged it away
+                continue
+            if stat.S_ISREG(there.st_mode):
+                yield os.path.relpath(path, archive).replace(os.sep, "/"), there.st_size
+
+
+def archive_bytes(archive: Path) -> int:
+    """Bytes of all files of an archive; 0 where there is none."""
+    return sum(size for _, size in archive_files(archive))

@@ -1,0 +1,189 @@
+"""Finding what is to be captured: files, directories, a stream, a client's newest session, what a hook names."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from ctxarc.errors import BadName, BadUsage, DuplicateName, NoSuchSource, Refusal, from_os_error
+from ctxarc.operations.names import SUFFIX, check_name, name_of_path
+from ctxarc.preservation.files import named_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+CLEANUP_DAYS = 30
+"""Days after which Claude Code deletes a session unless its settings say otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A transcript to capture: its name in the archive and the file its bytes come from.
+
+    ``spool`` is the open temporary file of a stream; a stream has no ``path``. ``refusal`` is why it cannot be captured,
+    where that is known beforehand.
+    """
+
+    name: str
+    path: Path | None
+    spool: BinaryIO | None = field(default=None, compare=False)
+    refusal: Refusal | None = field(default=None, compare=False)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return str(self.path) if self.path else "standard input"
+
+
+def discover(paths: Sequence[str], *, name: str | None = None) -> list[Source]:
+    """The transcripts at ``paths``: files, and what directories hold, each with what belongs to its session.
+
+    Args:
+        paths: files and directories; a device or a pipe is read to its end.
+        name: the name of the one file in ``paths``.
+
+    Raises:
+        NoSuchSource: a path is not there, or a directory holds no transcript.
+        BadName, DuplicateName: names that cannot be used.
+        BadUsage: ``name`` for anything but one file.
+
+    """
+    if name is not None and (len(paths) != 1 or Path(paths[0]).is_dir()):
+        raise BadUsage("--name names one transcript, and there is not exactly one source file", hint="leave --name out")
+    found: dict[str, Source] = {}
+    for path in paths:
+        for source in _at(Path(path), name):
+            other = found.setdefault(source.name, source)
+            if other is not source and not _same_file(other, source):
+                message = f"{other.label} and {source.label} would both be the transcript {source.name}"
+                raise DuplicateName(message, transcript=source.name, sources=[other.label, source.label])
+    return list(found.values())
+
+
+def spooled(stream: BinaryIO, name: str, path: Path | None = None) -> Source:
+    """A stream, read to its end into a temporary file that dies with the process."""
+    check_name(name)
+    with named_faults():
+        spool = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the source
+        shutil.copyfileobj(stream, spool, 1 << 20)
+    return Source(name, path, spool)
+
+
+def latest(claude_dir: Path, codex_dir: Path) -> list[Source]:
+    """The newest session of Claude Code and Codex, with what belongs to it.
+
+    Args:
+        claude_dir: Claude Code's directory, ``~/.claude`` unless configured.
+        codex_dir: Codex's directory, ``~/.codex`` unless configured.
+
+    Raises:
+        NoSuchSource: there is no session.
+
+    """
+    projects, sessions = claude_dir / "projects", codex_dir / "sessions"
+    files = [*projects.glob("*/*" + SUFFIX), *sessions.glob("*/*/*/*" + SUFFIX)]
+    times = [(path.stat().st_mtime_ns, str(path)) for path in files if path.is_file()]
+    if not times:
+        message = f"no session in {projects} or {sessions}"
+        hint = "set CLAUDE_CONFIG_DIR or CODEX_HOME where the client keeps its sessions elsewhere, or name the file"
+        raise NoSuchSource(message, hint=hint, directories=[str(projects), str(sessions)])
+    return discover([max(times)[1]])
+
+
+def from_hook(payload: bytes) -> list[Source]:
+    """The session that a client's hook JSON names in ``transcript_path`` (or ``transcriptPath``).
+
+    Raises:
+        BadUsage: the payload is no such JSON.
+        NoSuchSource: the file is not there.
+
+    """
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError) as error:
+        raise BadUsage("standard input is not the JSON that a hook gets", hint="see `ctxarc capture --help`") from error
+    path = (value.get("transcript_path") or value.get("transcriptPath")) if isinstance(value, dict) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise BadUsage("the hook's JSON names no transcript_path", hint="see `ctxarc capture --help`")
+    return discover([str(Path(path).expanduser())])
+
+
+def days_left(path: Path, claude_dir: Path, now: float) -> int | None:
+    """Whole days until the client deletes the session at ``path``, or ``None`` where nothing is known of that."""
+    if not path.absolute().is_relative_to(claude_dir.absolute() / "projects"):
+        return None
+    days: object = CLEANUP_DAYS
+    try:
+        settings = json.loads((claude_dir / "settings.json").read_bytes())
+        days = settings.get("cleanupPeriodDays", CLEANUP_DAYS)
+        written = path.stat().st_mtime
+    except (OSError, ValueError, AttributeError, RecursionError):
+        written = path.stat().st_mtime if path.exists() else now
+    if isinstance(days, bool) or not isinstance(days, (int, float)):
+        days = CLEANUP_DAYS
+    return max(0, int(days - (now - written) / 86_400))
+
+
+def _at(path: Path, name: str | None) -> Iterator[Source]:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            raise NoSuchSource(f"{path}: no such file or directory", source=str(path)) from error
+        mode = stat.S_IFREG  # what cannot be looked at is refused when it is read, beside the others
+    if stat.S_ISDIR(mode):
+        yield from _in_directory(path)
+        return
+    own = check_name(name) if name is not None else name_of_path([path.name])
+    if not stat.S_ISREG(mode):
+        with path.open("rb") as stream:
+            yield spooled(stream, own, path)
+        return
+    yield Source(own, path)
+    for file in _belongings(path):
+        yield Source(check_name(f"{own}/{name_of_path(file.relative_to(path.with_suffix('')).parts)}"), file)
+
+
+def _in_directory(root: Path) -> Iterator[Source]:
+    files: dict[Path, None] = {}
+    for folder, folders, names in os.walk(root, onerror=_cannot_list):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(SUFFIX) and (Path(folder) / name).is_file():
+                files[Path(folder) / name] = None
+    if not files:
+        raise NoSuchSource(f"{root}: no *{SUFFIX} file in this directory or below", source=str(root))
+    for path in list(files):
+        files.update(dict.fromkeys(_belongings(path)))
+    for path in files:
+        try:
+            yield Source(name_of_path(path.relative_to(root).parts), path)
+        except BadName as refusal:
+            yield Source(str(path), path, refusal=refusal)
+
+
+def _cannot_list(error: OSError) -> None:
+    raise from_os_error(error)
+
+
+def _belongings(session: Path) -> list[Path]:
+    """What Claude Code keeps of a session outside its transcript: sub-agents, large tool results, their descriptions."""
+    if session.suffix != SUFFIX:
+        return []
+    home = session.with_suffix("")
+    found = [path for folder in ("subagents", "tool-results") for path in (home / folder).rglob("*")]
+    found += home.rglob("*.meta.json")
+    return sorted({path for path in found if path.is_file()})
+
+
+def _same_file(one: Source, other: Source) -> bool:
+    try:
+        return one.path is not None and other.path is not None and one.path.samefile(other.path)
+    except OSError:
+        return False

@@ -1,0 +1,103 @@
+"""Reading the new part of a source into a draft of a capture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ctxarc.auxiliary.records import Shape, shape_of
+from ctxarc.errors import NotLossless
+from ctxarc.preservation.entry import Gap
+from ctxarc.preservation.turns import TurnCutter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ctxarc.operations.growth import Growth
+    from ctxarc.operations.reading import SourceReader
+    from ctxarc.preservation.writer import Draft
+
+
+@dataclass(slots=True)
+class Stored:
+    """What was read into a draft.
+
+    Attributes:
+        end: the byte of the source up to which was read.
+        turns: number of new turns that are stored.
+        held_bytes: bytes that the transcript's new state holds.
+        gaps: the gaps of that state.
+        shapes: how many of the new turns have each shape.
+
+    """
+
+    end: int
+    held_bytes: int
+    gaps: list[Gap]
+    turns: int = 0
+    shapes: Counter[Shape] = field(default_factory=Counter)
+
+
+def left_out_to(reader: SourceReader, start: int, max_bytes: int | None, *, allowed: bool, label: str) -> int:
+    """The byte up to which the source is left out from ``start`` on, so that ``max_bytes`` bytes remain at most.
+
+    Raises:
+        NotLossless: bytes would be left out and that is not ``allowed``, or the last turn alone is longer.
+
+    """
+    new_bytes = reader.size - start
+    if max_bytes is None or new_bytes <= max_bytes:
+        return start
+    facts: dict[str, Any] = {"new_bytes": new_bytes, "max_bytes": max_bytes, "source": label}
+    if not allowed:
+        message = f"{label}: {new_bytes} bytes are to be stored, and --max-bytes {max_bytes} would leave some out"
+        raise NotLossless(message, **facts)
+    border = reader.border_from(reader.size - max_bytes)
+    if border >= reader.size:
+        message = f"{label}: its last turn alone has more than the {max_bytes} bytes of --max-bytes"
+        raise NotLossless(message, hint="raise --max-bytes; a turn is kept whole or left out whole", **facts)
+    return border
+
+
+def store(reader: SourceReader, growth: Growth, border: int, draft: Draft, tell: Callable[[int], None]) -> Stored:
+    """Read the source from ``growth.start`` on: leave out what stands before ``border``, store the rest.
+
+    Args:
+        reader: the source.
+        growth: how it stands to what is held; its hashes go on here.
+        border: a turn's border at ``growth.start`` or behind it.
+        draft: where the turns go.
+        tell: told how many bytes were read.
+
+    """
+    stored = Stored(growth.start, growth.held_bytes + reader.size - border, list(growth.gaps))
+    if border > growth.start:
+        turns = sum(piece.count(b"\n") for piece in _hashed(reader, growth, border, stored))
+        draft.gap(turns, border - growth.start)
+        stored.gaps.append(Gap(growth.keep, turns, growth.start, border))
+    cutter = TurnCutter()
+    for piece in _hashed(reader, growth, reader.size, stored):
+        if stored.gaps:
+            growth.held.update(piece)
+        _add(cutter.feed(piece), draft, stored)
+        tell(stored.end)
+    _add(cutter.finish(), draft, stored)
+    return stored
+
+
+def _hashed(reader: SourceReader, growth: Growth, end: int, stored: Stored) -> Iterator[bytes]:
+    """The source's bytes up to ``end``; those that ``growth.source`` has not seen yet are hashed on the way."""
+    for piece in reader.pieces(stored.end, end):
+        stored.end += len(piece)
+        unseen = stored.end - growth.hashed
+        if unseen > 0:
+            growth.source.update(piece[-unseen:] if unseen < len(piece) else piece)
+            growth.hashed = stored.end
+        yield piece
+
+
+def _add(turns: list[bytes], draft: Draft, stored: Stored) -> None:
+    draft.add(turns)
+    stored.turns += len(turns)
+    stored.shapes.update(map(shape_of, turns))

@@ -1,0 +1,154 @@
+"""``verify``: whether an archive is what was written, and which state it is in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ctxarc.errors import BadUsage, DigestUnexpected
+from ctxarc.model import ByteRange, Finding, TranscriptState, VerifyResult
+from ctxarc.operations.growth import first_difference
+from ctxarc.operations.progress import Progress, quiet as no_progress
+from ctxarc.operations.reading import SourceFault, SourceReader
+from ctxarc.operations.sizes import RECORD, archive_files
+from ctxarc.operations.sources import discover
+from ctxarc.operations.view import View
+from ctxarc.preservation.check import Checked, check_record
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ctxarc.operations.sources import Source
+    from ctxarc.preservation.record import State
+
+SOURCE_DIFFERS = "SOURCE_DIFFERS"
+"""Code of a finding that is no damage: a source is not what the archive holds of it."""
+
+
+def verify(
+    archive: Path,
+    *,
+    quick: bool = False,
+    expect: str | None = None,
+    extends: str | None = None,
+    against: Sequence[Path] = (),
+    progress: Progress = no_progress,
+) -> VerifyResult:
+    """Check an archive in full: every byte read, every digest computed again.
+
+    Args:
+        archive: the archive.
+        quick: whether packs are left unread; what was not checked is said.
+        expect: the digest that the archive must have.
+        extends: a digest that it must have, or have grown from.
+        against: sources that must be what is held of them.
+        progress: told how many bytes of turns were checked.
+
+    Raises:
+        DigestUnexpected: the archive is sound and in another state.
+        NoSuchArchive, NotAnArchive, UnsupportedVersion, NoSuchSource, NoSuchTranscript, Ambiguous.
+
+    """
+    wanted = [_digest(each) for each in (expect, extends)]
+    sources = [source for path in against for source in discover([str(path)])]
+    checked = check_record(archive, quick=quick, tell=lambda done, total: progress("verifying", done, total))
+    findings = [Finding(*finding) for finding in checked.findings]
+    if not findings:
+        findings += _compared(archive, sources)
+    if not findings:
+        _expected(checked, *wanted)
+    return _result(archive, checked, tuple(findings), quick=quick)
+
+
+def _digest(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise BadUsage(f"{text!r} is no digest: 64 hexadecimal digits are due", digest=text)
+    return bytes.fromhex(text)
+
+
+def _expected(checked: Checked, expect: bytes | None, extends: bytes | None) -> None:
+    root = checked.root.hex()
+    if expect is not None and checked.root != expect:
+        message = f"the archive's digest is {root}, and {expect.hex()} was expected"
+        raise DigestUnexpected(message, found=root, expected=expect.hex(), grown=expect in checked.roots)
+    if extends is not None and extends not in checked.roots:
+        message = f"the archive was never in the state {extends.hex()}; its digest is {root}"
+        raise DigestUnexpected(message, hint="it is another archive, or its log was rewritten", found=root, expected=extends.hex())
+
+
+def _compared(archive: Path, sources: Sequence[Source]) -> list[Finding]:
+    """A finding for each source that is not what is held of it."""
+    found = []
+    if sources:
+        with Record(archive) as record:
+            view = View(record)
+            for source in sources:
+                words = _difference(record, _held_of(view, source), source)
+                found += [Finding(SOURCE_DIFFERS, source.label, words)] if words else []
+    return found
+
+
+def _held_of(view: View, source: Source) -> State:
+    """The transcript of a source's default name, else the only one."""
+    only = view.record.head.transcripts
+    return view.pick(source.name if len(only) != 1 or view.record.number_of(source.name.encode()) is not None else None)
+
+
+def _difference(record: Record, state: State, source: Source) -> str:
+    try:
+        with SourceReader(source) as reader:
+            same = reader.size == state.entry.source_bytes and reader.digest() == state.entry.source_sha256
+            if same:
+                return ""
+            turn, _, byte = first_difference(record, state, reader)
+            name = state.name.decode()
+            if byte >= state.entry.source_bytes:
+                return f"{source.label}: {reader.size - byte} bytes more than what is held of {name}"
+            return f"{source.label}: differs from what is held of {name} from turn {turn}, byte {byte}, on"
+    except SourceFault as fault:
+        raise fault.refusal from fault
+
+
+def _result(archive: Path, checked: Checked, findings: tuple[Finding, ...], *, quick: bool) -> VerifyResult:
+    states = [
+        TranscriptState(
+            state.name.decode(),
+            state.entry.source_sha256.hex(),
+            state.complete,
+            _omitted(state, checked),
+        )
+        for state in checked.states.values()
+    ]
+    planes: dict[str, dict[str, object]] = {}
+    strange = []
+    counts = {"preservation": [0, 0], "auxiliary": [0, 0]}
+    for path, size in archive_files(archive):
+        plane = "preservation" if path.split("/", 1)[0] in RECORD else "auxiliary"
+        counts[plane][0] += 1
+        counts[plane][1] += size
+        if plane == "auxiliary" and "/" in path:
+            strange.append(f"{path}: a side file that this release does not know")
+    for plane, (files, size) in counts.items():
+        planes[plane] = {"files": files, "bytes": size}
+    return VerifyResult(
+        archive=str(archive),
+        archive_digest=checked.root.hex(),
+        ok=not findings,
+        checked="quick" if quick else "full",
+        turns=checked.turns,
+        bytes=checked.bytes,
+        captures=checked.captures,
+        not_checked=(*checked.not_checked, *strange),
+        findings=findings,
+        planes=planes,
+        complete=all(state.complete for state in states),
+        transcripts=tuple(states),
+    )
+
+
+def _omitted(state: State, checked: Checked) -> tuple[ByteRange, ...]:
+    return tuple(ByteRange(gap.start_byte, gap.end_byte) for gap in checked.gaps.get(state.name, ()))

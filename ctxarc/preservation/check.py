@@ -1,0 +1,338 @@
+"""Checking a record: every byte read, every digest computed again, every finding told, nothing believed."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from dataclasses import dataclass, field
+from itertools import accumulate
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from xxhash import xxh3_64_intdigest
+
+from ctxarc.errors import Damage, DigestMismatch, Refusal, Truncated, UnsupportedVersion
+from ctxarc.preservation.blocks import stored_length
+from ctxarc.preservation.entry import Gap, Runs
+from ctxarc.preservation.lock import is_held
+from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
+from ctxarc.preservation.objects import digests_of, lengths_of
+from ctxarc.preservation.record import Capture, Pack, Record, State, check_mark, read_head
+from ctxarc.preservation.scratch import RECORD_LOCK
+from ctxarc.preservation.tracks import Tracks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LEFTOVER = "LEFTOVER"
+"""Code of a finding that is no damage: bytes or files that no HEAD commits, left by a writer that died."""
+_AT_TOP = {"CTXA", "HEAD", "objects", "log", "pack", RECORD_LOCK}
+_TRIES = 10
+"""Times that a check begins again since a writer has merged packs away under it."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a check of the record found.
+
+    Attributes:
+        findings: (code, path, message) of each.
+        not_checked: what the check could not prove, in words.
+        root: the digest that HEAD states; empty where HEAD cannot be read.
+        roots: the digest after each capture, computed again from the log.
+        states: the newest state of each transcript, by name.
+        gaps: the gaps of each of them.
+        turns, bytes: turns and bytes that the newest states hold.
+        captures: number of captures.
+
+    """
+
+    findings: list[tuple[str, str, str]] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+    root: bytes = b""
+    roots: list[bytes] = field(default_factory=list)
+    states: dict[bytes, State] = field(default_factory=dict)
+    gaps: dict[bytes, list[Gap]] = field(default_factory=dict)
+    turns: int = 0
+    bytes: int = 0
+    captures: int = 0
+
+    def add(self, refusal: Refusal, path: str = "") -> None:
+        """Note damage that was met."""
+        finding = (refusal.code, str(refusal.facts.get("path", path)), refusal.message)
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+
+def check_record(path: Path, *, quick: bool = False, tell: Callable[[int, int], None] = lambda _done, _total: None) -> Checked:
+    """Check the record of the archive at ``path``.
+
+    Args:
+        path: the archive.
+        quick: whether the packs are left unread: then only their lengths are compared.
+        tell: told the bytes of turns checked so far, and those in all.
+
+    Raises:
+        NoSuchArchive, NotAnArchive: there is no archive.
+        UnsupportedVersion: it is one of another release.
+
+    """
+    for _ in range(_TRIES):
+        checked = _Check(path, quick=quick, tell=tell).run()
+        if not checked.findings or not _moved(path, checked.root):
+            break
+    return checked
+
+
+def _moved(path: Path, root: bytes) -> bool:
+    try:
+        return read_head(path).root != root
+    except Refusal:
+        return False
+
+
+class _Check:
+    def __init__(self, path: Path, *, quick: bool, tell: Callable[[int, int], None]) -> None:
+        self.path, self.quick, self.tell = path, quick, tell
+        self.out = Checked()
+
+    def run(self) -> Checked:
+        """All checks, each of which goes on as far as it can."""
+        try:
+            check_mark(self.path)
+        except UnsupportedVersion:
+            raise
+        except Damage as damage:
+            self.out.add(damage)
+        try:
+            record = Record(self.path, marked=False)
+        except Damage as damage:
+            self.out.add(damage)
+            self.out.not_checked.append("everything that HEAD, objects and log describe: one of them cannot be read")
+            return self.out
+        with record:
+            self.record, self.head = record, record.head
+            self.out.root, self.out.captures = self.head.root, self.head.captures
+            if self._tables():
+                self._log_and_packs()
+            self._files()
+        return self.out
+
+    # -------------------------------------------------------------------------------------------------- tables
+
+    def _tables(self) -> bool:
+        """Whether ``objects`` and ``log`` can be read whole."""
+        whole = True
+        for file in (self.record.objects.file, self.record.log):
+            try:
+                faults = file.faults()
+            except Refusal as refusal:
+                self.out.add(refusal, file.label)
+                whole = False
+                continue
+            for fault in faults:
+                self.out.add(fault)
+                whole = False
+            if file.stored_bytes() > stored_length(file.length):
+                extra = file.stored_bytes() - stored_length(file.length)
+                self._leftover(file.label, f"{file.label}: {extra} bytes behind what HEAD commits")
+        if not whole:
+            self.out.not_checked.append("the packs and the log, since a table that describes them is damaged")
+        return whole
+
+    def _log_and_packs(self) -> None:
+        rows = self.record.objects.rows(0, self.head.objects)
+        self.ends = array("Q", accumulate(lengths_of(rows), initial=0))
+        del rows
+        if self.ends[-1] != self.head.object_bytes:
+            message = f"objects: {self.ends[-1]} bytes in all, and HEAD says {self.head.object_bytes}"
+            self.out.findings.append(("INDEX_MISMATCH", "objects", message))
+        ahead = _Ahead(self._load, 0 if self.quick else len(self.head.packs))
+        tracks = Tracks(self.record.pack_starts, lambda number: self.ends[number + 1] - self.ends[number])
+        try:
+            for capture in self._captures():
+                tracks.add(capture)
+        except Damage as damage:
+            self.out.add(damage)
+            self.out.not_checked.append("the log behind the first entry that does not hold, and the sources' digests")
+            tracks = Tracks(self.record.pack_starts, lambda _: 0)
+        if self.quick:
+            self._sizes()
+        else:
+            tracks.run(ahead.get, self._compare)
+
+    # ----------------------------------------------------------------------------------------------------- log
+
+    def _captures(self) -> Iterator[Capture]:
+        """Every capture, once it has been checked against the ones before; then the log as a whole against HEAD."""
+        tree = Tree()
+        states: dict[bytes, _Held] = {}
+        places: list[tuple[int, int, int, int]] = []
+        for capture in self.record.captures():
+            held = states.setdefault(capture.name, _Held())
+            tree.extend(self._leaves(capture, held))
+            self.out.roots.append(tree.root())
+            number = capture.entry.transcript
+            first = places[number][1] if number < len(places) else capture.offset
+            places[number : number + 1] = [(xxh3_64_intdigest(capture.name), first, capture.offset, capture.number)]
+            held.capture = capture
+            yield capture
+        self._against_head(tree, places)
+        for name in sorted(states):
+            self._state(name, states[name])
+
+    def _leaves(self, capture: Capture, held: _Held) -> list[bytes]:
+        """The leaf hashes that a capture adds; its state is brought forward and compared with what it says."""
+        entry = capture.entry
+        held.runs.keep(entry.keep)
+        held.runs.extend(entry.runs)
+        if any(run.first + run.turns > self.head.objects for run in entry.runs):
+            self._wrong(capture, f"names objects beyond the {self.head.objects} of the archive")
+        if held.runs.count != entry.turns or self._bytes(held.runs, gaps=True) != entry.source_bytes:
+            self._wrong(capture, f"says {entry.source_bytes} source bytes, and its turns have other lengths")
+        gaps = self.record.gaps(held.runs.runs)
+        if bool(gaps) != entry.partial:
+            self._wrong(capture, "says that it is partial and has no gap, or has one and does not say so")
+        hashes, turn = [], entry.keep
+        for run in entry.runs:
+            if run.first >= 0:
+                rows = self.record.objects.rows(run.first, run.turns)
+                hashes += turn_hashes(turn, digests_of(rows), lengths_of(rows), capture.name)
+            turn += run.turns
+        source, kept = (entry.source_bytes, entry.source_sha256), (self._bytes(held.runs), entry.held_sha256)
+        leaf = capture_hash(keep=entry.keep, turns=entry.turns, source=source, held=kept, gaps=gaps, name=capture.name)
+        return [*hashes, leaf]
+
+    def _bytes(self, runs: Runs, *, gaps: bool = False) -> int:
+        ends = self.ends
+        held = sum(ends[run.first + run.turns] - ends[run.first] for run in runs.runs if run.first >= 0)
+        return held + (sum(run.gap_bytes for run in runs.runs if run.first < 0) if gaps else 0)
+
+    def _wrong(self, capture: Capture, words: str) -> None:
+        raise DigestMismatch(f"log: capture {capture.number} {words}", path="log")
+
+    def _against_head(self, tree: Tree, places: list[tuple[int, int, int, int]]) -> None:
+        """The digest, the peaks and the table of transcripts, computed again from the log."""
+        head = self.head
+        if (tree.root(), tree.peaks, tree.leaves) != (head.root, list(head.peaks), head.leaves):
+            message = f"HEAD: the digest {head.root.hex()} is not that of the log, {tree.root().hex()}"
+            self.out.findings.append(("DIGEST_MISMATCH", "HEAD", message))
+        rows = [(row.name_checksum, row.first_entry, row.last_entry, row.last_capture) for row in head.transcripts]
+        if rows != places or len(self.out.roots) != head.captures:
+            message = "HEAD: its table of transcripts, or its number of captures, is not that of the log"
+            self.out.findings.append(("INDEX_MISMATCH", "HEAD", message))
+
+    def _state(self, name: bytes, held: _Held) -> None:
+        if held.capture is None:
+            return
+        state = State(name, held.capture.entry, tuple(held.runs.runs))
+        self.out.states[name] = state
+        self.out.turns += sum(run.turns for run in state.runs if run.first >= 0)
+        self.out.bytes += self._bytes(held.runs)
+        self.out.gaps[name] = gaps = self.record.gaps(state.runs)
+        for gap in gaps:
+            words = f"bytes {gap.start_byte} to {gap.end_byte} of {name.decode()}, which were left out, and so the SHA-256 "
+            self.out.not_checked.append(words + f"of its source, {state.entry.source_sha256.hex()}")
+
+    # --------------------------------------------------------------------------------------------------- packs
+
+    def _load(self, index: int) -> Pack | None:
+        """The pack at ``index`` with every turn of it proved, or ``None`` and findings."""
+        try:
+            pack = self.record.load_pack(index)
+        except Refusal as refusal:
+            self.out.add(refusal)
+            return None
+        sound = True
+        for number in range(pack.first, pack.first + len(pack.ends)):
+            try:
+                pack.turn(number)
+            except DigestMismatch as refusal:
+                self.out.add(refusal)
+                sound = False
+        self.tell(pack.first and self.ends[pack.first], self.head.object_bytes)
+        return pack if sound else None
+
+    def _sizes(self) -> None:
+        for row, first in zip(self.head.packs, self.record.pack_starts, strict=False):
+            label = f"pack/{row.name(first)}"
+            try:
+                size = os.stat(self.path / label, follow_symlinks=False).st_size
+            except OSError:
+                size = -1
+            if size != row.stored_bytes:
+                message = f"{label}: {size} bytes, and HEAD says {row.stored_bytes}" if size >= 0 else f"{label}: gone"
+                self.out.add(Truncated(message, path=label))
+        count = len(self.head.packs)
+        self.out.not_checked.append(f"the bytes of {count} packs, and so of every turn: --quick compares their lengths only")
+
+    def _compare(self, capture: Capture, digest: bytes | None) -> None:
+        if digest is None:
+            self.out.not_checked.append(f"the SHA-256 of capture {capture.number}, since turns of it are damaged")
+        elif digest != capture.entry.held_sha256:
+            message = f"capture {capture.number} of {capture.name.decode()}: its turns, joined, have the SHA-256 "
+            message += f"{digest.hex()}, and the log says {capture.entry.held_sha256.hex()}"
+            self.out.findings.append(("DIGEST_MISMATCH", "log", message))
+
+    # --------------------------------------------------------------------------------------------------- files
+
+    def _files(self) -> None:
+        """Files of the record's own places that HEAD does not name."""
+        named = {row.name(first) for row, first in zip(self.head.packs, self.record.pack_starts, strict=False)}
+        for path in sorted((self.path / "pack").iterdir()) if (self.path / "pack").is_dir() else []:
+            if path.name not in named:
+                self._leftover(f"pack/{path.name}", f"pack/{path.name}: not named by HEAD")
+        for path in sorted(self.path.iterdir()):
+            if path.name not in _AT_TOP and not (path.is_dir() and not path.is_symlink()):
+                self._leftover(path.name, f"{path.name}: no file of an archive")
+
+    def _leftover(self, path: str, message: str) -> None:
+        if not is_held(self.path / RECORD_LOCK):
+            self.out.findings.append((LEFTOVER, path, message))
+
+
+@dataclass(slots=True)
+class _Held:
+    runs: Runs = field(default_factory=Runs)
+    capture: Capture | None = None
+
+
+class _Ahead:
+    """Loads what comes next beside the main thread: the item behind the one that was asked for last."""
+
+    def __init__(self, load: Callable[[int], Pack | None], count: int) -> None:
+        self._load, self._count = load, count
+        self._next: _Loading | None = self._begin(0)
+
+    def _begin(self, index: int) -> _Loading | None:
+        if index >= self._count:
+            return None
+        loading = _Loading(self._load, index)
+        loading.start()
+        return loading
+
+    def get(self, index: int) -> Pack | None:
+        """The item at ``index``."""
+        if self._next is None or self._next.index != index:
+            return self._load(index)
+        loading, self._next = self._next, None
+        loading.join()
+        if loading.error:
+            raise loading.error
+        self._next = self._begin(index + 1)
+        return loading.pack
+
+
+class _Loading(Thread):
+    def __init__(self, load: Callable[[int], Pack | None], index: int) -> None:
+        super().__init__(daemon=True)
+        self._load, self.index = load, index
+        self.pack: Pack | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.pack = self._load(self.index)
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
+            self.error = error

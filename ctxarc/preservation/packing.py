@@ -1,0 +1,114 @@
+"""Filling packs: turns are gathered until they fill one, then compressed and written beside the main thread."""
+
+from __future__ import annotations
+
+import os
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from ctxarc.preservation import frames
+from ctxarc.preservation.files import write_file
+from ctxarc.preservation.layout import FRAME_LIMIT, PackRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+_WORKERS = max(1, min(4, os.cpu_count() or 1))
+_HUNGRY_LEVEL = 16
+"""From this zstd level on a compressor takes some 150 MB for a full pack, so one runs at a time."""
+
+
+class _Task(Thread):
+    """Compresses one pack and writes its file."""
+
+    def __init__(self, turns: list[bytes], level: int, directory: Path, first: int) -> None:
+        super().__init__(daemon=True)
+        self._turns, self._level, self._directory, self._first = turns, level, directory, first
+        self._row: PackRow | None = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            count, raw = len(self._turns), self._turns[0] if len(self._turns) == 1 else b"".join(self._turns)
+            self._turns = []
+            row, stored = frames.encode(raw, count, self._level)
+            write_file(self._directory / row.name(self._first), stored)
+            self._row = row
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for the result
+            self._error = error
+
+    def result(self) -> PackRow:
+        """The pack's row, once its file is flushed."""
+        self.join()
+        if self._error is not None:
+            raise self._error
+        if self._row is None:
+            raise RuntimeError("the pack was not written")
+        return self._row
+
+
+class Packer:
+    """Gathers turns into packs.
+
+    Args:
+        level: zstd level.
+        directory: gives the directory for packs; called when the first one is written.
+        merge: called before the first pack is written, with its bytes; gives the turns that are to stand before it.
+
+    """
+
+    def __init__(self, level: int, directory: Callable[[], Path], merge: Callable[[int], list[bytes]]) -> None:
+        self._level = level
+        self._directory = directory
+        self._merge = merge
+        self._target = FRAME_LIMIT
+        self._tasks: list[_Task] = []
+        self._pending: list[bytes] = []
+        self.pending_bytes = 0
+
+    @property
+    def started(self) -> bool:
+        """Whether a pack was sealed."""
+        return bool(self._tasks)
+
+    def expect(self, more: int) -> None:
+        """Spread ``more`` bytes of turns, and those that are pending, evenly over as few packs as can hold them."""
+        total = self.pending_bytes + more
+        self._target = max(1, -(-total // max(1, -(-total // FRAME_LIMIT))))
+
+    def add(self, turn: bytes, number: int) -> None:
+        """Add the turn that is object ``number``."""
+        full = self.pending_bytes >= self._target or self.pending_bytes + len(turn) > FRAME_LIMIT
+        if self._pending and full:
+            self._seal(number)
+        self._pending.append(turn)
+        self.pending_bytes += len(turn)
+
+    def drop(self, count: int) -> None:
+        """Take back the last ``count`` turns, all of which are pending."""
+        if count:
+            self.pending_bytes -= sum(map(len, self._pending[-count:]))
+            del self._pending[-count:]
+
+    def finish(self, objects: int) -> Sequence[PackRow]:
+        """Seal what is pending, where the archive then has ``objects`` objects; the rows of all packs, flushed."""
+        if self._pending:
+            self._seal(objects)
+        return [task.result() for task in self._tasks]
+
+    def settle(self) -> None:
+        """Wait for what is running, whatever comes of it."""
+        for task in self._tasks:
+            task.join()
+
+    def _seal(self, end: int) -> None:
+        """Make a pack of the pending turns, the last of which is object ``end - 1``."""
+        turns = self._pending if self._tasks else self._merge(self.pending_bytes) + self._pending
+        running = [task for task in self._tasks if task.is_alive()]
+        if len(running) >= (1 if self._level >= _HUNGRY_LEVEL else _WORKERS):
+            running[0].join()
+        task = _Task(turns, self._level, self._directory(), end - len(turns))
+        task.start()
+        self._tasks.append(task)
+        self._pending, self.pending_bytes = [], 0

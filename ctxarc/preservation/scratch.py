@@ -1,0 +1,79 @@
+"""The temporary directory in which a new archive is built, beside the place that it will have."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from ctxarc.errors import NoSuchArchive
+from ctxarc.preservation.files import flush_directory
+from ctxarc.preservation.lock import Lock, is_held
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORD_LOCK = "record.lock"
+_PREFIX = ".ctxarc-new-"
+_DEAD_AFTER = 60.0
+"""Seconds after which a temporary directory that nobody holds is a dead writer's."""
+
+
+class LostRace(Exception):  # noqa: N818 - neither refusal nor fault: the caller begins again
+    """Another writer made the archive while this one built it; begin again with what is there now."""
+
+
+class Scratch:
+    """A directory with its lock held, which becomes the archive ``path`` by one rename.
+
+    Raises:
+        NoSuchArchive: the directory that the archive should lie in is not there.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        parent = path.absolute().parent
+        if not parent.is_dir():
+            message = f"{parent}: no such directory to make an archive in"
+            raise NoSuchArchive(message, hint=f"make it first: mkdir -p {parent}", archive=str(path))
+        _remove_dead(parent)
+        self.path = parent / f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+        self.path.mkdir()
+        (self.path / "pack").mkdir()
+        self.lock = Lock(self.path / RECORD_LOCK, 0.0)
+
+    def become(self, path: Path) -> Lock:
+        """Move the directory to ``path``; the lock goes with it.
+
+        Raises:
+            LostRace: an archive is there now.
+
+        """
+        flush_directory(self.path)
+        try:
+            os.rename(self.path, path)
+        except OSError as error:
+            if error.errno in {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES, errno.ENOTDIR} and os.path.lexists(path):
+                raise LostRace from error
+            raise
+        flush_directory(path.absolute().parent)
+        self.lock.path = path / RECORD_LOCK
+        return self.lock
+
+    def remove(self) -> None:
+        """Remove the directory and what was built in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.lock.release()
+
+
+def _remove_dead(parent: Path) -> None:
+    """Remove what dead writers left in ``parent``."""
+    for path in parent.glob(_PREFIX + "*"):
+        try:
+            old = time.time() - path.stat(follow_symlinks=False).st_mtime > _DEAD_AFTER
+        except OSError:
+            continue
+        if old and not path.is_symlink() and not is_held(path / RECORD_LOCK):
+            shutil.rmtree(path, ignore_errors=True)

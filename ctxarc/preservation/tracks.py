@@ -1,0 +1,186 @@
+"""Hashing the sources again: every state of every transcript, each pack decoded once where that is possible.
+
+A track is a line of states, each of which grew out of the one before. It is hashed turn by turn; where a state ends, the
+hash so far must be the one on record, and where a new history branches off, the hash so far is copied. All tracks move
+forward together, pack by pack, each as far as the pack at hand carries it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from ctxarc.preservation.entry import Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from ctxarc.preservation.record import Capture, Pack
+
+_SMALL = 1 << 16
+"""Bytes of a turn up to which it may be kept in memory, where tracks come back to it from later packs."""
+_KEPT = 32 << 20
+"""Bytes of all turns that are so kept."""
+
+
+@dataclass(slots=True, eq=False)
+class _Track:
+    """A line of states from turn ``start`` on; ``due`` is what happens where a number of turns is reached."""
+
+    start: int
+    parent: _Track | None
+    digest: Any = field(default_factory=sha256)
+    runs: Runs = field(default_factory=Runs)
+    due: dict[int, list[Capture | _Track]] = field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        return self.start + self.runs.count
+
+
+class Tracks:
+    """The tracks of an archive.
+
+    Args:
+        starts: number of the first object of each pack, and behind them the number of objects.
+        length_of: gives the length of an object.
+
+    """
+
+    def __init__(self, starts: Sequence[int], length_of: Callable[[int], int]) -> None:
+        self._starts = starts
+        self._length_of = length_of
+        self._current: dict[int, _Track] = {}
+        self._roots: list[_Track] = []
+        self._furthest: dict[int, int] = {}
+        self._wanted: dict[int, set[int]] = {}
+        self._wanted_bytes = 0
+        self._kept: dict[int, bytes] = {}
+        self._waiting: dict[int, list[Generator[int, Pack]]] = {}
+        self._tracks: dict[Generator[int, Pack], _Track] = {}
+
+    def add(self, capture: Capture) -> None:
+        """Take the next capture of the log, whose runs have been checked."""
+        entry = capture.entry
+        track = self._current.get(entry.transcript)
+        if track is None or entry.keep != track.end:
+            track = self._current[entry.transcript] = self._branch(track, entry.keep)
+        self._keep_small(capture)
+        track.runs.extend(entry.runs)
+        track.due.setdefault(track.end, []).append(capture)
+
+    def _branch(self, track: _Track | None, keep: int) -> _Track:
+        while track and track.start > keep:
+            track = track.parent
+        new = _Track(keep, track if keep else None)
+        if track and keep:
+            track.due.setdefault(keep, []).append(new)
+        else:
+            self._roots.append(new)
+        return new
+
+    def _keep_small(self, capture: Capture) -> None:
+        """Mark the small turns for which a track would have to come back to an earlier pack."""
+        furthest = self._furthest.get(capture.entry.transcript, 0)
+        for run in capture.entry.runs:
+            pack = self._pack_of(max(run.first, 0))
+            if run.turns == 1 and run.first >= 0 and pack < furthest and run.first not in self._wanted.get(pack, ()):
+                length = self._length_of(run.first)
+                if length <= _SMALL and self._wanted_bytes + length <= _KEPT:
+                    self._wanted_bytes += length
+                    self._wanted.setdefault(pack, set()).add(run.first)
+            if run.first >= 0:
+                furthest = max(furthest, self._pack_of(run.first + run.turns - 1))
+        self._furthest[capture.entry.transcript] = furthest
+
+    def _pack_of(self, number: int) -> int:
+        return bisect_right(self._starts, number) - 1
+
+    def run(self, load: Callable[[int], Pack | None], found: Callable[[Capture, bytes | None], None]) -> None:
+        """Hash all tracks.
+
+        Args:
+            load: gives the decoded pack at an index, or ``None`` where it cannot be had. It is called for every pack,
+                in order, and again for those that a track comes back to.
+            found: told each capture with the SHA-256 of what is held, or ``None`` where that cannot be computed.
+
+        """
+        for root in self._roots:
+            self._start(root, found)
+        for index in range(len(self._starts) - 1):
+            self._visit(index, load(index), found)
+        while self._waiting:
+            for index in sorted(self._waiting):
+                self._visit(index, load(index), found)
+
+    def _start(self, track: _Track, found: Callable[[Capture, bytes | None], None]) -> None:
+        walk = self._walk(track, found)
+        self._tracks[walk] = track
+        self._wait(walk, None)
+
+    def _visit(self, index: int, pack: Pack | None, found: Callable[[Capture, bytes | None], None]) -> None:
+        for number in self._wanted.pop(index, ()) if pack else ():
+            start, end = pack.span(number) if pack else (0, 0)
+            self._kept[number] = bytes(pack.data[start:end]) if pack else b""
+        while walks := self._waiting.pop(index, None):
+            for walk in walks:
+                if pack:
+                    self._wait(walk, pack)
+                else:
+                    _lost(self._tracks.pop(walk), found)
+
+    def _wait(self, walk: Generator[int, Pack], pack: Pack | None) -> None:
+        """Let a track go on until it needs another pack."""
+        try:
+            index = walk.send(pack) if pack else next(walk)
+        except StopIteration:
+            del self._tracks[walk]
+            return
+        self._waiting.setdefault(index, []).append(walk)
+
+    def _walk(self, track: _Track, found: Callable[[Capture, bytes | None], None]) -> Generator[int, Pack]:
+        """Hash one track; yields the index of the pack that it needs and is sent it."""
+        at = track.start
+        self._happen(track, at, found)
+        for run in track.runs.runs:
+            number, left = run.first, run.turns
+            while left:
+                step = min([left, *(turn - at for turn in track.due if turn > at)])
+                if number >= 0:
+                    yield from self._feed(track, number, number + step)
+                    number += step
+                at += step
+                left -= step
+                self._happen(track, at, found)
+
+    def _feed(self, track: _Track, number: int, end: int) -> Generator[int, Pack]:
+        while number < end:
+            if number in self._kept:
+                track.digest.update(self._kept[number])
+                number += 1
+                continue
+            pack = yield self._pack_of(number)
+            stop = min(end, pack.first + len(pack.ends))
+            track.digest.update(pack.data[pack.span(number)[0] : pack.span(stop - 1)[1]])
+            number = stop
+
+    def _happen(self, track: _Track, at: int, found: Callable[[Capture, bytes | None], None]) -> None:
+        """Compare and branch where ``at`` turns are reached."""
+        for what in track.due.pop(at, ()):
+            if isinstance(what, _Track):
+                what.digest = track.digest.copy()
+                self._start(what, found)
+            else:
+                found(what, track.digest.digest())
+
+
+def _lost(track: _Track, found: Callable[[Capture, bytes | None], None]) -> None:
+    """Tell that what is still due on a track, and on those that branch off it, cannot be computed."""
+    for due in track.due.values():
+        for what in due:
+            if isinstance(what, _Track):
+                _lost(what, found)
+            else:
+                found(what, None)

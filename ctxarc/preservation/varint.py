@@ -1,0 +1,66 @@
+"""Unsigned LEB128: seven bits a byte, lowest first, the high bit set on all but the last; at most ten bytes."""
+
+from __future__ import annotations
+
+from ctxarc.errors import IndexMismatch, LimitExceeded
+from ctxarc.preservation.layout import COUNT_LIMIT
+
+
+def encode(value: int) -> bytes:
+    """``value`` as a varint; it is not negative."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+class Cursor:
+    """Reads varints and byte strings one behind another out of ``data``, never beyond its end.
+
+    Args:
+        data: the bytes of one record.
+        at: where to begin.
+        label: what a refusal calls the record.
+
+    """
+
+    def __init__(self, data: bytes, at: int, label: str) -> None:
+        self.data = data
+        self.at = at
+        self.label = label
+
+    def varint(self) -> int:
+        """The next varint.
+
+        Raises:
+            IndexMismatch: the record ends inside it.
+            LimitExceeded: its value is beyond the format's limit for any number.
+
+        """
+        value = shift = 0
+        while True:
+            if self.at >= len(self.data):
+                raise IndexMismatch(f"{self.label}: ends inside a number", path="log")
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            if value >= COUNT_LIMIT or shift > COUNT_LIMIT.bit_length():
+                raise LimitExceeded(f"{self.label}: a number beyond {COUNT_LIMIT}", path="log", limit=COUNT_LIMIT)
+            if byte < 0x80:  # noqa: PLR2004 - the continuation bit
+                return value
+            shift += 7
+
+    def take(self, length: int) -> bytes:
+        """The next ``length`` bytes.
+
+        Raises:
+            IndexMismatch: the record ends before.
+
+        """
+        end = self.at + length
+        if end > len(self.data):
+            raise IndexMismatch(f"{self.label}: ends inside a field of {length} bytes", path="log")
+        start, self.at = self.at, end
+        return self.data[start:end]
