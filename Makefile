@@ -27,6 +27,7 @@ $(READY): pyproject.toml
 	        $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	            || $$python -m venv --clear .venv; \
 	        $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'; \
+	        $(BIN)/python -m compileall -q ctxarc; \
 	        touch $@; \
 	        exit 0; \
 	    fi; \

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from ctxarc.operations.library import Archive, open_archive
 
 __version__ = "0.1.0"
+SCHEMA = 1
+"""Version of the JSON contract: the value of ``schema`` in every object printed."""
+
 __all__ = ["Archive", "__version__", "open_archive"]
 
 

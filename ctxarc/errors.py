@@ -41,7 +41,7 @@ class Refusal(Exception):
         return {"code": self.code, "message": self.message, "hint": self.hint, "facts": self.facts}
 
 
-STATUS_OF_FAMILY = {"usage": 2, "refused": 3, "damage": 4, "missing": 5, "environment": 6}
+STATUS_OF_FAMILY = {"usage": 2, "refused": 3, "damage": 4, "missing": 5, "environment": 6, "fault": 70}
 """The one table from a family to an exit status. 0 is a result and 1 an answer that is no; neither is a refusal."""
 
 
@@ -73,6 +73,12 @@ class Environment(Refusal):
     """The machine does not let it happen now."""
 
     family = "environment"
+
+
+class Fault(Refusal):
+    """ctxarc itself is wrong; the status is ``EX_SOFTWARE`` of sysexits.h."""
+
+    family = "fault"
 
 
 # ---------------------------------------------------------------------------------------------------------- usage
@@ -324,6 +330,16 @@ class IoFailed(Environment):
 
     code = "IO_FAILED"
     default_hint = "the archive is as it was; look at the medium"
+
+
+# ---------------------------------------------------------------------------------------------------------- fault
+
+
+class Internal(Fault):
+    """Something that nobody named went wrong."""
+
+    code = "INTERNAL"
+    default_hint = "this is a fault of ctxarc; please report it with the command that led to it"
 
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

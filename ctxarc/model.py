@@ -1,32 +1,23 @@
 """The plain data that operations return: what a command prints as JSON, field for field.
 
-Field names are the names of the JSON contract. Every class here is frozen and holds only JSON types, tuples of them, or
-other classes of this module, so that :func:`as_json` can turn any of them into what ``json.dumps`` takes. A field whose
-value is ``None`` and whose name is in ``OPTIONAL`` of its class is left out.
+Field names are the names of the JSON contract. Every class here holds only JSON types, tuples of them, or other classes
+of this module, so that :func:`as_json` can turn any of them into what ``json.dumps`` takes. They are named tuples since
+commands that must start fast load them all, and a dataclass takes ten times as long to make.
 
 Offsets and lengths are bytes; ranges are half-open; digests are SHA-256 in lower-case hex; times are ISO 8601 in UTC.
 """
 
-from __future__ import annotations
-
-import dataclasses
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
-SCHEMA = 1
-"""Version of the JSON contract: the value of ``schema`` in every object printed."""
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRange:
+class ByteRange(NamedTuple):
     """A half-open range of bytes of a source."""
 
     start_byte: int
     end_byte: int
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureReport:
+class CaptureReport(NamedTuple):
     """What one capture of one transcript stored.
 
     ``not_json``, ``glued``, ``torn`` and ``blank`` count the new turns that are not one JSON value: something else,
@@ -49,19 +40,15 @@ class CaptureReport:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedSource:
+class RefusedSource(NamedTuple):
     """A source that was not stored, with the refusal as JSON."""
-
-    OPTIONAL: ClassVar[frozenset[str]] = frozenset()
 
     transcript: str
     source: str
     refusal: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureResult:
+class CaptureResult(NamedTuple):
     """What a call of ``capture`` did with all its sources."""
 
     archive: str
@@ -71,14 +58,11 @@ class CaptureResult:
     refused: tuple[RefusedSource, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSource:
+class PlannedSource(NamedTuple):
     """What a capture would do with one source: ``new``, ``grown``, ``same``, ``rewritten``, ``taken`` or ``refused``.
 
     ``days_left`` is the number of whole days until the client's own clean-up deletes the file, where that is known.
     """
-
-    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"days_left", "refusal"})
 
     transcript: str
     source: str
@@ -89,8 +73,7 @@ class PlannedSource:
     refusal: dict[str, object] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CapturePlan:
+class CapturePlan(NamedTuple):
     """What a call of ``capture`` would do; nothing was written."""
 
     archive: str
@@ -98,8 +81,7 @@ class CapturePlan:
     transcripts: tuple[PlannedSource, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptRow:
+class TranscriptRow(NamedTuple):
     """A transcript as ``ls`` lists it. ``text`` is the first words of the conversation."""
 
     transcript: str
@@ -114,8 +96,7 @@ class TranscriptRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureRow:
+class CaptureRow(NamedTuple):
     """A capture as ``ls --captures`` lists it.
 
     ``not_proved`` is the acquisition record: it is kept beside the record and is in no digest.
@@ -133,8 +114,7 @@ class CaptureRow:
     not_proved: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRow:
+class TurnRow(NamedTuple):
     """A turn as ``log`` lists it. ``text`` is an excerpt of at most 200 characters."""
 
     transcript: str
@@ -148,8 +128,7 @@ class TurnRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnText:
+class TurnText(NamedTuple):
     """A turn as a person reads it: ``parts`` are (kind, name, text), escapes decoded."""
 
     transcript: str
@@ -166,11 +145,8 @@ class TurnText:
     parts: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Verified bytes of one turn, as ``cat --json`` prints them: ``text``, or ``base64`` where they are not UTF-8."""
-
-    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"text", "base64"})
 
     transcript: str
     turn: int
@@ -184,8 +160,7 @@ class Stretch:
     base64: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A place where a pattern stands. ``text`` is an excerpt of at most 200 characters around it."""
 
     transcript: str
@@ -198,16 +173,14 @@ class Hit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindCount:
+class FindCount(NamedTuple):
     """How often a pattern stands in one transcript, as ``find -c`` prints it."""
 
     transcript: str
-    count: int
+    matches: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedFile:
+class ExtractedFile(NamedTuple):
     """A transcript written to a file."""
 
     transcript: str
@@ -219,8 +192,7 @@ class ExtractedFile:
     digest_verified: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractResult:
+class ExtractResult(NamedTuple):
     """What ``extract`` wrote."""
 
     archive: str
@@ -230,8 +202,7 @@ class ExtractResult:
     files: tuple[ExtractedFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptState:
+class TranscriptState(NamedTuple):
     """A transcript and whether it is whole."""
 
     transcript: str
@@ -240,8 +211,7 @@ class TranscriptState:
     omitted: tuple[ByteRange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveInfo:
+class ArchiveInfo(NamedTuple):
     """What an archive holds, in both planes, and what it cost.
 
     ``record`` and ``auxiliary`` map a kind of file to its count and bytes; ``ratio`` is bytes of all transcripts to
@@ -267,8 +237,7 @@ class ArchiveInfo:
     auxiliary: dict[str, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something that ``verify`` found: a code, the file it stands in, and what is wrong."""
 
     code: str
@@ -276,8 +245,7 @@ class Finding:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyResult:
+class VerifyResult(NamedTuple):
     """What was checked, what was not, and what was found. ``ok`` is false where there is a finding."""
 
     archive: str
@@ -294,8 +262,7 @@ class VerifyResult:
     transcripts: tuple[TranscriptState, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RepackResult:
+class RepackResult(NamedTuple):
     """What ``repack`` did: sizes of all packs before and after, in bytes and files; the digest is the same."""
 
     archive: str
@@ -308,12 +275,18 @@ class RepackResult:
     archive_bytes: int
 
 
+_LEFT_OUT = {"days_left", "refusal", "base64"}
+"""Fields that are left out of JSON where they are ``None``; ``text`` is too, where ``base64`` stands for it."""
+
+
 def as_json(value: Any) -> Any:  # noqa: ANN401 - any class of this module, or a value of one of its fields
     """``value`` as dicts, lists and JSON scalars."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        optional: frozenset[str] = getattr(value, "OPTIONAL", frozenset())
-        pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {name: as_json(item) for name, item in pairs if not (item is None and name in optional)}
+    if hasattr(value, "_fields"):
+        pairs = zip(value._fields, value, strict=True)
+        fields = {name: as_json(item) for name, item in pairs if not (item is None and name in _LEFT_OUT)}
+        if "base64" in fields:
+            del fields["text"]
+        return fields
     if isinstance(value, (tuple, list)):
         return [as_json(item) for item in value]
     if isinstance(value, dict):

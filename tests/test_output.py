@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxarc import model
-from ctxarc.cli.output import SCHEMA, Output, one_line, printable, to_json, write_all
+from ctxarc.cli.output import Output, one_line, printable, to_json, write_all
 from ctxarc.cli.terminal import cell_width, fit, pad, size, when
 from ctxarc.errors import IoFailed, NoSpace
 
@@ -60,10 +59,6 @@ def test_json_loses_nothing_and_holds_nothing_that_deceives(text: str) -> None:
     line = to_json({"text": text})
     assert json.loads(line)["text"].encode("utf-16", "surrogatepass") == text.encode("utf-16", "surrogatepass")
     assert printable(line) == line
-
-
-def test_the_schema_is_that_of_the_model() -> None:
-    assert SCHEMA == model.SCHEMA
 
 
 def test_json_keeps_scripts_readable() -> None:

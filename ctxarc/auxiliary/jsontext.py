@@ -42,12 +42,12 @@ _TOKEN = re.compile(rb'"(' + _BODY + rb')("[ \t\r\n]*+(:)?)?|([\[{])|[\]}]', re.
 _GOES_ON = re.compile(rb"[ \t\r\n]*+(?:[],}]|\Z)")
 # A line of a document printed over many lines: a member or an element, all of it.
 _MEMBER = re.compile(
-    rb'\s*+(?:"' + _BODY + rb'"\s*+:\s*+)?+(?:"' + _BODY + rb'"\s*+,?+|[\[{])\s*+\Z',
+    rb'\s*+(?:"' + _BODY + rb'"\s*+:\s*+)?(?:"' + _BODY + rb'"\s*+,?|[\[{])\s*+\Z',
     re.DOTALL,
 )
 # How a line of JSON begins. `[INFO] said "yes"` does not: an array that starts with a scalar goes on as one.
 _BEGINS = re.compile(
-    rb"(?:\xef\xbb\xbf)?+\s*+(?:\{\s*+(?:[\"}]|\Z)"
+    rb"(?:\xef\xbb\xbf)?\s*+(?:\{\s*+(?:[\"}]|\Z)"
     rb"|\[\s*+(?:[\"{[]|\Z|\]|(?:-?[0-9][-+.0-9eE]*+|true|false|null)\s*+(?:,|\]\s*+\Z|\Z)))",
 )
 _MOST_LEVELS = 1_000_000
@@ -106,13 +106,13 @@ def _unescaped(escape: re.Match[str]) -> str:
 # Standard, table 3-7) by their number of bytes, then escapes. What is left is single characters: long escapes; a
 # broken sequence, which is one U+FFFD for its longest valid beginning, as `bytes.decode` has it; an unpaired backslash.
 _UTF8 = (
-    rb"(?:[\xc2-\xdf][\x80-\xbf]){1,%(most)d}+",
-    rb"(?:(?:\xe0[\xa0-\xbf]|\xed[\x80-\x9f]|[\xe1-\xec\xee\xef][\x80-\xbf])[\x80-\xbf]){1,%(most)d}+",
-    rb"(?:(?:\xf0[\x90-\xbf]|\xf4[\x80-\x8f]|[\xf1-\xf3][\x80-\xbf])[\x80-\xbf]{2}){1,%(most)d}+",
+    rb"(?:[\xc2-\xdf][\x80-\xbf]){1,%(most)d}",
+    rb"(?:(?:\xe0[\xa0-\xbf]|\xed[\x80-\x9f]|[\xe1-\xec\xee\xef][\x80-\xbf])[\x80-\xbf]){1,%(most)d}",
+    rb"(?:(?:\xf0[\x90-\xbf]|\xf4[\x80-\x8f]|[\xf1-\xf3][\x80-\xbf])[\x80-\xbf]{2}){1,%(most)d}",
 )
 _BROKEN = (
     rb"\xe0[\xa0-\xbf]|\xed[\x80-\x9f]|[\xe1-\xec\xee\xef][\x80-\xbf]"
-    rb"|(?:\xf0[\x90-\xbf]|\xf4[\x80-\x8f]|[\xf1-\xf3][\x80-\xbf])[\x80-\xbf]?+|."
+    rb"|(?:\xf0[\x90-\xbf]|\xf4[\x80-\x8f]|[\xf1-\xf3][\x80-\xbf])[\x80-\xbf]?|."
 )
 _LONG_ESCAPES = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
 _WIDTHS = (0, 1, 2, 3, 4, 2)  # bytes a character, by the number of the group; no group is one character, however wide
@@ -127,13 +127,14 @@ class _Scanner:
         bounded = [stretch % {b"most": _MOST_CHARACTERS} for stretch in stretches]
         one = b"|".join([*(b"(%b)" % stretch for stretch in bounded), singles])
         self.stretch = re.compile(one, re.DOTALL)
-        # No groups here: CPython's `re` loses their spans within a possessive repeat.
-        self.many = re.compile(b"(?:%b){1,%d}+" % (b"|".join([*bounded, singles]), _STRETCHES_A_MARK), re.DOTALL)
+        # No groups, and no possessive repeats of anything that can fail halfway: releases of CPython's `re` have lost
+        # the place in either.
+        self.many = re.compile(b"(?:%b){1,%d}" % (b"|".join([*bounded, singles]), _STRETCHES_A_MARK), re.DOTALL)
 
 
-_PLAIN_SCANNER = _Scanner((rb"[\x00-\x7f]{1,%(most)d}+", *_UTF8), _BROKEN)
+_PLAIN_SCANNER = _Scanner((rb"[\x00-\x7f]{1,%(most)d}", *_UTF8), _BROKEN)
 _ESCAPED_SCANNER = _Scanner(
-    (rb"[\x00-\x5b\x5d-\x7f]{1,%(most)d}+", *_UTF8, rb'(?:\\["\\/bfnrt]){1,%(most)d}+'),
+    (rb"[\x00-\x5b\x5d-\x7f]{1,%(most)d}", *_UTF8, rb'(?:\\["\\/bfnrt]){1,%(most)d}'),
     _LONG_ESCAPES + b"|" + _BROKEN,
 )
 

@@ -6,25 +6,11 @@ import click
 
 from ctxarc import errors
 from ctxarc.cli.output import Output
-from ctxarc.errors import BadUsage, NoMemory, Refusal
+from ctxarc.errors import BadUsage, Internal, NoMemory, Refusal
 
 HOOK_FAILED = 1
-INTERNAL_ERROR = 70
 INTERRUPTED = 130
 CLOSED_PIPE = 141
-
-
-class Internal(Refusal):
-    """A fault of ctxarc itself: the stand-in for an exception that nobody named."""
-
-    code = "INTERNAL"
-    family = "internal"
-    default_hint = "this is a fault of ctxarc; please report it with the command that led to it"
-
-    @property
-    def status(self) -> int:
-        """``EX_SOFTWARE`` of sysexits.h."""
-        return INTERNAL_ERROR
 
 
 def refusal_of(error: BaseException) -> Refusal:

@@ -101,9 +101,9 @@ def _print_counts(out: Output, archive: Path, options: FindOptions) -> bool:
     found = False
     several = not out.json and _several(archive, options)
     for row in count(archive, options):
-        found = found or row.count > 0
+        found = found or row.matches > 0
         if out.json:
             out.object(as_json(row))
         elif not out.quiet:
-            out.line(f"{printable(row.transcript)}#: {row.count}" if several else str(row.count))
+            out.line(f"{printable(row.transcript)}#: {row.matches}" if several else str(row.matches))
     return found

@@ -20,10 +20,9 @@ from typing import Protocol
 
 import click
 
+from ctxarc import SCHEMA
 from ctxarc.errors import Refusal, from_os_error
 
-SCHEMA = 1
-"""Version of the JSON contract, as in ``ctxarc.model``, whose classes are too many to load for ``--help``."""
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"

@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 import time
-from types import TracebackType
 from typing import Self
 
 from ctxarc.cli.output import Output, printable
@@ -32,9 +31,7 @@ class ProgressLine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._drawn:
             self._draw("")
 

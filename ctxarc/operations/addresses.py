@@ -1,28 +1,20 @@
 """Addresses: from what a user writes to a range of bytes of one held turn."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ctxarc.errors import Ambiguous, BadAddress, NoSuchRange, NoSuchTurn
+from ctxarc.operations.view import View
 from ctxarc.preservation.entry import Runs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ctxarc.operations.view import View
-    from ctxarc.preservation.record import State
+from ctxarc.preservation.record import State
 
 _RANGE = r"(?P<start>[0-9]{1,15})(?:-(?P<end>[0-9]{1,15})?|\+(?P<length>[0-9]{1,15}))"
-_CITATION = re.compile(rf"ctxa:(?P<digest>[0-9a-fA-F]{{16,64}})(?::{_RANGE})?")
-_PLACE = re.compile(rf"(?:(?P<name>[^#]+)#)?(?:(?P<turn>[0-9]{{1,15}})(?::{_RANGE})?)?")
-_SPAN = re.compile(_RANGE)
+_CITATION = rf"ctxa:(?P<digest>[0-9a-fA-F]{{16,64}})(?::{_RANGE})?"
+_PLACE = rf"(?:(?P<name>[^#]+)#)?(?:(?P<turn>[0-9]{{1,15}})(?::{_RANGE})?)?"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A range of bytes of a held turn: ``start`` to ``end`` of object ``object``."""
 
     transcript: str
@@ -49,12 +41,12 @@ def resolve(view: View, address: str) -> Piece | State:
         Ambiguous: it could mean several things.
 
     """
-    match = _CITATION.fullmatch(address)
+    match = re.fullmatch(_CITATION, address) if address.startswith("ctxa:") else None
     if match:
         number = _cited(view, match["digest"].lower())
         name, turn = _place_of(view, number)
         return _piece(view, name, turn, number, match)
-    match = _PLACE.fullmatch(address)
+    match = re.fullmatch(_PLACE, address)
     if not match or not address:
         raise BadAddress(f"{address!r} is no address", address=address)
     state = view.pick(match["name"])
@@ -79,7 +71,7 @@ def span_of(view: View, state: State, span: str) -> list[Piece]:
         NoSuchRange: it goes beyond the source, or touches what was left out.
 
     """
-    match = _SPAN.fullmatch(span)
+    match = re.fullmatch(_RANGE, span)
     if not match:
         raise BadAddress(f"{span!r} is no range of bytes", hint="write START-END, START+LENGTH or START-", address=span)
     start, end = _bounds(match, state.entry.source_bytes, f"transcript {state.name.decode()}")
@@ -120,7 +112,9 @@ def _bounds(match: re.Match[str], length: int, what: str) -> tuple[int, int]:
 def _cited(view: View, digest: str) -> int:
     found = list(view.record.objects.search(digest))
     if not found:
-        raise NoSuchTurn(f"no turn with the SHA-256 {digest} is held", hint="a citation names a turn's bytes", digest=digest)
+        raise NoSuchTurn(
+            f"no turn with the SHA-256 {digest} is held", hint="a citation names a turn's bytes", digest=digest
+        )
     if len(found) > 1:
         message = f"{len(found)} turns have a SHA-256 that begins with {digest}"
         raise Ambiguous(message, hint="write more digits of it", digest=digest, turns=len(found))

@@ -142,7 +142,7 @@ def _unread(record: Record | None, source: Source, reader: SourceReader) -> Capt
     return _unchanged(source, row.last_capture, last, [])
 
 
-def _read(
+def _read(  # noqa: PLR0913, PLR0917 - one step of a longer function
     writer: RecordWriter,
     source: Source,
     reader: SourceReader,
@@ -274,7 +274,9 @@ def _planned(
     except (Refused, SourceFault) as error:
         refusal = error.refusal if isinstance(error, SourceFault) else error
         status = _STATUS_OF.get(type(refusal), "refused")
-    return PlannedSource(source.name, source.label, status, size, new_bytes, days, refusal.as_json() if refusal else None)
+    return PlannedSource(
+        source.name, source.label, status, size, new_bytes, days, refusal.as_json() if refusal else None
+    )
 
 
 _STATUS_OF: dict[type[Refusal], str] = {HistoryRewritten: "rewritten", NameTaken: "taken"}

@@ -85,4 +85,4 @@ def _name(temporary: Path, target: Path) -> None:
     except OSError:  # a file system without hard links
         if os.path.lexists(target):
             raise WouldOverwrite(f"{target} is there already", path=str(target)) from None
-        os.rename(temporary, target)
+        temporary.rename(target)

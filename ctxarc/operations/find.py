@@ -90,7 +90,10 @@ def count(archive: Path, options: FindOptions) -> list[FindCount]:
     """How often the patterns stand in each transcript."""
     counts = Counter(hit.transcript for hit in find(archive, options))
     with Record(archive) as record:
-        return [FindCount(state.name.decode(), counts[state.name.decode()]) for state in View(record, options.at).chosen(options.names)]
+        return [
+            FindCount(state.name.decode(), counts[state.name.decode()])
+            for state in View(record, options.at).chosen(options.names)
+        ]
 
 
 def _matcher(options: FindOptions) -> Matcher:
@@ -144,7 +147,9 @@ def _batches(record: Record, state: State) -> Iterator[list[tuple[Turn, memoryvi
         yield batch
 
 
-def _in_bytes(turns: Sequence[Turn], texts: Sequence[memoryview], search: Matcher, *, as_text: bool) -> Iterator[_Place]:
+def _in_bytes(
+    turns: Sequence[Turn], texts: Sequence[memoryview], search: Matcher, *, as_text: bool
+) -> Iterator[_Place]:
     offsets = _Bytes()
     for index, first, last in search.spans(texts):
         start, end = offsets.span(index, texts[index], first, last) if as_text else (first, last)

@@ -131,7 +131,10 @@ def first_difference(record: Record, state: State, reader: SourceReader) -> tupl
         there = reader.read(turn.start_byte, end)
         if sha256(there).digest() != turn.digest:
             held = record.turn_bytes(turn.object)
-            same = next((at for at, (one, other) in enumerate(zip(there, held, strict=False)) if one != other), len(there))
+            same = next(
+                (at for at, (one, other) in enumerate(zip(there, held, strict=False)) if one != other),
+                min(len(there), len(held)),
+            )
             return turn.number, turn.start_byte, min(turn.start_byte + same, reader.size)
     if gaps:
         return gaps[0].first_turn, gaps[0].start_byte, gaps[0].start_byte
@@ -147,7 +150,9 @@ def _refusal(
     facts |= {"source_bytes": reader.size, "held_source_bytes": state.entry.source_bytes}
     inside = next((gap for gap in gaps if gap.start_byte == byte), None)
     if inside:
-        message = f"{name}: the source is not the one that was captured; the difference lies in bytes that were left out, "
+        message = (
+            f"{name}: the source is not the one that was captured; the difference lies in bytes that were left out, "
+        )
         message += f"{inside.start_byte} to {inside.end_byte}, or behind them"
         return HistoryRewritten(message, **facts)
     if turn == 0 and byte < reader.size and state.turns:

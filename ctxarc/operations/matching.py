@@ -15,7 +15,6 @@ from ctxarc.operations import regex_worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
 Span = tuple[int, int, int]
 """Index of a text, and the start and end of a match in it."""
@@ -29,9 +28,7 @@ class Matcher(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 def matcher(patterns: Sequence[str], *, regex: bool, as_text: bool, ignore_case: bool, time_limit: float) -> Matcher:
@@ -72,7 +69,7 @@ class _Exact:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
 
@@ -140,5 +137,5 @@ class _Process:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -68,7 +68,9 @@ def _encoded(part: str, *, percent: bool = True) -> str:
 
 
 def _encoded_character(character: str, percent: bool) -> str:  # noqa: FBT001 - called per character
-    plain = character != "#" and not (percent and character == "%") and unicodedata.category(character) not in {"Cc", "Cs"}
+    plain = (
+        character != "#" and not (percent and character == "%") and unicodedata.category(character) not in {"Cc", "Cs"}
+    )
     if plain:
         return character
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))

@@ -10,14 +10,13 @@ from ctxarc.errors import NoSuchSource, Refusal, from_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from ctxarc.operations.sources import Source
 
 _PIECE = 1 << 20
 
 
-class SourceFault(Exception):  # noqa: N818 - carries a refusal to where sources are judged
+class SourceFault(Exception):
     """A fault of one source, which says nothing of the others; ``refusal`` is what it is."""
 
     def __init__(self, refusal: Refusal) -> None:
@@ -41,7 +40,7 @@ class SourceReader:
         self._source = source
         try:
             if source.spool is not None:
-                self._file = open(source.spool.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115, PTH123
+                self._file = open(source.spool.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115
             elif source.path is not None:
                 self._file = open(source.path, "rb", buffering=0)  # noqa: SIM115, PTH123
             self._opened = os.fstat(self._file.fileno())
@@ -55,7 +54,7 @@ class SourceReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def pieces(self, start: int, end: int) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """The process in which regular expressions of users run, so that one that never ends can be ended from outside.
 
-It is started by ``matching`` as a script, not imported, and needs only the standard library. On standard input come the
-flags and the expression, each with its length; an empty answer means that it compiled, any other says why not. Then come
+It is started by ``matching`` as a script and needs only the standard library. On standard input come the flags, the
+expression's length and the expression; an empty answer means that it compiled, any other says why not. Then come
 batches: the number of texts, their lengths, the texts. The answer to a batch is (index, start, end) of every match.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
+from typing import Any
 
 TEXT = 1 << 20
 """Flag, beside those of ``re``: texts are UTF-8 and matched as characters, and offsets count characters."""
@@ -36,11 +37,11 @@ def _answer(data: bytes) -> None:
 def main() -> None:
     """Answer batches until standard input ends."""
     flags, length = _numbers(2)
-    source = _take(length)
+    source: Any = _take(length)
     as_text = bool(flags & TEXT)
     try:
-        flags = re.RegexFlag(flags & ~TEXT)
-        search = re.compile(source.decode("utf-8", "surrogateescape"), flags).finditer if as_text else re.compile(source, flags).finditer
+        source = source.decode("utf-8", "surrogateescape") if as_text else source
+        search = re.compile(source, re.RegexFlag(flags & ~TEXT)).finditer
     except (re.error, OverflowError, RecursionError, ValueError, MemoryError) as error:
         _answer(str(error).encode() or b"it cannot be compiled")
         return
@@ -50,7 +51,7 @@ def main() -> None:
         lengths = _numbers(_numbers(1)[0])
         for index, size in enumerate(lengths):
             data = _take(size)
-            for match in search(data.decode("utf-8", "surrogateescape") if as_text else data):  # type: ignore[arg-type]
+            for match in search(data.decode("utf-8", "surrogateescape") if as_text else data):
                 if match.end() > match.start():
                     found.extend((index, match.start(), match.end()))
         _answer(found.tobytes())

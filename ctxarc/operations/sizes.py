@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 RECORD = {"CTXA", "HEAD", "objects", "log", "pack", "record.lock"}
 """The names of the preservation plane at the top of an archive; anything else belongs to the auxiliary plane."""
@@ -19,13 +19,13 @@ def archive_files(archive: Path) -> Iterator[tuple[str, int]]:
     for folder, folders, names in os.walk(archive):
         folders.sort()
         for name in sorted(names):
-            path = os.path.join(folder, name)  # noqa: PTH118 - os.walk gives strings, of which there may be many
+            path = Path(folder, name)
             try:
-                there = os.stat(path, follow_symlinks=False)
+                there = path.lstat()
             except FileNotFoundError:  # a writer has merged it away
                 continue
             if stat.S_ISREG(there.st_mode):
-                yield os.path.relpath(path, archive).replace(os.sep, "/"), there.st_size
+                yield path.relative_to(archive).as_posix(), there.st_size
 
 
 def archive_bytes(archive: Path) -> int:

@@ -26,8 +26,8 @@ CLEANUP_DAYS = 30
 class Source:
     """A transcript to capture: its name in the archive and the file its bytes come from.
 
-    ``spool`` is the open temporary file of a stream; a stream has no ``path``. ``refusal`` is why it cannot be captured,
-    where that is known beforehand.
+    ``spool`` is the open temporary file of a stream; standard input has no ``path``. ``refusal`` is why it cannot be
+    captured, where that is known beforehand.
     """
 
     name: str
@@ -173,7 +173,7 @@ def _cannot_list(error: OSError) -> None:
 
 
 def _belongings(session: Path) -> list[Path]:
-    """What Claude Code keeps of a session outside its transcript: sub-agents, large tool results, their descriptions."""
+    """What Claude Code keeps of a session outside its transcript: sub-agents, large tool results, descriptions."""
     if session.suffix != SUFFIX:
         return []
     home = session.with_suffix("")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ctxarc.errors import BadUsage, DigestUnexpected
 from ctxarc.model import ByteRange, Finding, TranscriptState, VerifyResult
 from ctxarc.operations.growth import first_difference
-from ctxarc.operations.progress import Progress, quiet as no_progress
+from ctxarc.operations.progress import Progress
+from ctxarc.operations.progress import quiet as no_progress
 from ctxarc.operations.reading import SourceFault, SourceReader
 from ctxarc.operations.sizes import RECORD, archive_files
 from ctxarc.operations.sources import discover
@@ -27,7 +28,7 @@ SOURCE_DIFFERS = "SOURCE_DIFFERS"
 """Code of a finding that is no damage: a source is not what the archive holds of it."""
 
 
-def verify(
+def verify(  # noqa: PLR0913 - each is a question of its own
     archive: Path,
     *,
     quick: bool = False,
@@ -77,7 +78,9 @@ def _expected(checked: Checked, expect: bytes | None, extends: bytes | None) -> 
         raise DigestUnexpected(message, found=root, expected=expect.hex(), grown=expect in checked.roots)
     if extends is not None and extends not in checked.roots:
         message = f"the archive was never in the state {extends.hex()}; its digest is {root}"
-        raise DigestUnexpected(message, hint="it is another archive, or its log was rewritten", found=root, expected=extends.hex())
+        raise DigestUnexpected(
+            message, hint="it is another archive, or its log was rewritten", found=root, expected=extends.hex()
+        )
 
 
 def _compared(archive: Path, sources: Sequence[Source]) -> list[Finding]:

@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from ctxarc.errors import ChecksumMismatch
 from ctxarc.preservation.files import open_file, read_at
-from ctxarc.preservation.layout import FileHeader
+from ctxarc.preservation.layout import FILE_HEADER, FileHeader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BLOCK = 4032
 """Bytes of content in a full block: 112 rows of ``objects``."""
 _STRIDE = BLOCK + 8
-_HEADER = FileHeader.STRUCT.size
+_HEADER = FILE_HEADER.size
 
 
 def stored_length(length: int) -> int:

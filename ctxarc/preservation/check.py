@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -65,7 +64,7 @@ class Checked:
             self.findings.append(finding)
 
 
-def check_record(path: Path, *, quick: bool = False, tell: Callable[[int, int], None] = lambda _done, _total: None) -> Checked:
+def check_record(path: Path, *, quick: bool, tell: Callable[[int, int], None]) -> Checked:
     """Check the record of the archive at ``path``.
 
     Args:
@@ -187,7 +186,7 @@ class _Check:
         entry = capture.entry
         held.runs.keep(entry.keep)
         held.runs.extend(entry.runs)
-        if any(run.first + run.turns > self.head.objects for run in entry.runs):
+        if any(run.first >= 0 and run.first + run.turns > self.head.objects for run in entry.runs):
             self._wrong(capture, f"names objects beyond the {self.head.objects} of the archive")
         if held.runs.count != entry.turns or self._bytes(held.runs, gaps=True) != entry.source_bytes:
             self._wrong(capture, f"says {entry.source_bytes} source bytes, and its turns have other lengths")
@@ -232,7 +231,9 @@ class _Check:
         self.out.bytes += self._bytes(held.runs)
         self.out.gaps[name] = gaps = self.record.gaps(state.runs)
         for gap in gaps:
-            words = f"bytes {gap.start_byte} to {gap.end_byte} of {name.decode()}, which were left out, and so the SHA-256 "
+            words = (
+                f"bytes {gap.start_byte} to {gap.end_byte} of {name.decode()}, which were left out, and so the SHA-256 "
+            )
             self.out.not_checked.append(words + f"of its source, {state.entry.source_sha256.hex()}")
 
     # --------------------------------------------------------------------------------------------------- packs
@@ -258,14 +259,16 @@ class _Check:
         for row, first in zip(self.head.packs, self.record.pack_starts, strict=False):
             label = f"pack/{row.name(first)}"
             try:
-                size = os.stat(self.path / label, follow_symlinks=False).st_size
+                size = (self.path / label).lstat().st_size
             except OSError:
                 size = -1
             if size != row.stored_bytes:
                 message = f"{label}: {size} bytes, and HEAD says {row.stored_bytes}" if size >= 0 else f"{label}: gone"
                 self.out.add(Truncated(message, path=label))
         count = len(self.head.packs)
-        self.out.not_checked.append(f"the bytes of {count} packs, and so of every turn: --quick compares their lengths only")
+        self.out.not_checked.append(
+            f"the bytes of {count} packs, and so of every turn: only their lengths were compared"
+        )
 
     def _compare(self, capture: Capture, digest: bytes | None) -> None:
         if digest is None:

@@ -1,22 +1,17 @@
 """An entry of the log: one capture of one transcript, as a step from the state before it.
 
 An entry says: keep the first ``keep`` turns of the transcript's state, then append these runs. A run is a stretch of
-consecutive objects, or a gap: turns of the source that were left out on purpose, by number and bytes. Beside them stands
-the acquisition record (path, time of the file, host, tool, clock), which is in no digest.
+consecutive objects, or a gap: turns of the source that were left out on purpose, by number and bytes. Beside them
+stands the acquisition record (path, time of the file, host, tool, clock), which is in no digest.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections.abc import Iterable
 from struct import Struct
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import NamedTuple, Self
 
 from ctxarc.errors import IndexMismatch, UnsupportedVersion
 from ctxarc.preservation.layout import checked
 from ctxarc.preservation.varint import Cursor, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NAME_LIMIT = 1000
 """Bytes of the longest transcript name."""
@@ -54,8 +49,11 @@ class Origin(NamedTuple):
     tool: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+ENTRY = Struct("<IHqqQ32s")
+ENTRY_FIELDS = ("size", "flags", "captured_ns", "mtime_ns", "source_bytes", "source_sha256")
+
+
+class Entry(NamedTuple):
     """A capture as it lies in the log.
 
     ``back`` is the distance to the transcript's entry before, 0 for the first one, which alone carries ``name``.
@@ -63,9 +61,6 @@ class Entry:
     ``origin`` stands in the entry itself where ``origin_back`` is 0, and else in the transcript's entry so far before.
     Times are nanoseconds since 1970 in UTC. Origin and times are the acquisition record: in no digest, so not proved.
     """
-
-    STRUCT: ClassVar[Struct] = Struct("<IHqqQ32s")
-    FIELDS: ClassVar[tuple[str, ...]] = ("size", "flags", "captured_ns", "mtime_ns", "source_bytes", "source_sha256")
 
     transcript: int
     back: int
@@ -107,19 +102,19 @@ class Entry:
         for text in texts:
             parts += [encode(len(text)), text]
         body = b"".join(parts)
-        size = self.STRUCT.size + len(body)
+        size = ENTRY.size + len(body)
         front = (size, flags, self.captured_ns, self.mtime_ns, self.source_bytes, self.source_sha256)
-        return self.STRUCT.pack(*front) + body
+        return ENTRY.pack(*front) + body
 
     @classmethod
-    def unpack(cls, data: bytes, label: str) -> Entry:
-        """Read one entry, whole and nothing more, which a refusal calls ``label``; every fault is of the damage family."""
-        size, flags, captured_ns, mtime_ns, source_bytes, source_sha256 = cls.STRUCT.unpack_from(data)
+    def unpack(cls, data: bytes, label: str) -> Self:
+        """Read one entry, whole and nothing more; every fault is of the damage family, and names it ``label``."""
+        size, flags, captured_ns, mtime_ns, source_bytes, source_sha256 = ENTRY.unpack_from(data)
         if size != len(data):
             raise IndexMismatch(f"{label}: {len(data)} bytes, and it says {size}", path="log")
         if flags & ~_KNOWN:
             raise UnsupportedVersion(f"{label}: reserved bits {flags & ~_KNOWN:#x} are set", path="log", found=flags)
-        cursor = Cursor(data, cls.STRUCT.size, label)
+        cursor = Cursor(data, ENTRY.size, label)
         transcript, back, keep, count = (cursor.varint() for _ in range(4))
         if (back == 0) != bool(flags & _NAMED):
             raise IndexMismatch(f"{label}: a transcript's first entry has a name, and no other has", path="log")
@@ -153,10 +148,10 @@ class Entry:
 
 def entry_size(data: bytes, label: str) -> int:
     """The size that an entry's first four bytes state, within its limits."""
-    if len(data) < Entry.STRUCT.size:
+    if len(data) < ENTRY.size:
         raise IndexMismatch(f"{label}: the log ends inside it", path="log")
     size = int.from_bytes(data[:4], "little")
-    if size < Entry.STRUCT.size:
+    if size < ENTRY.size:
         raise IndexMismatch(f"{label}: it says that it has {size} bytes", path="log", found=size)
     return checked("log", "an entry's size", size, ENTRY_LIMIT)
 

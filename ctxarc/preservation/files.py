@@ -113,7 +113,7 @@ def replace_file(path: Path, data: bytes | bytearray | memoryview) -> None:
     """Put ``data`` in the place of the file ``path`` by a rename, flushed before and after."""
     temporary = path.with_name(path.name + ".tmp")
     write_file(temporary, data)
-    os.replace(temporary, path)
+    temporary.replace(path)
     flush_directory(path.parent)
 
 

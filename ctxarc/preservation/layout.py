@@ -1,15 +1,12 @@
-"""The layout of every file of the record: one frozen dataclass and one ``Struct`` each, ``pack`` and ``unpack`` in a pair.
+"""The layout of every file of the record: one named tuple and one ``Struct`` each, ``pack`` and ``unpack`` in a pair.
 
 All integers are little-endian. ``man/ctxa.5`` has the same tables, and a test compares them with the structs here. An
 ``unpack`` checks length, magic, version, checksum, reserved bits and limits, in that order, before it believes a field.
 """
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
 from struct import Struct
-from typing import ClassVar
+from typing import NamedTuple, Self
 
 from xxhash import xxh3_64_intdigest
 
@@ -65,32 +62,32 @@ def checked(path: str, name: str, value: int, limit: int = COUNT_LIMIT) -> int:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class FileHeader:
-    """The first bytes of ``objects`` and ``log``, and of every side file that is built of blocks."""
+FILE_HEADER = Struct("<8sHHI")
+FILE_HEADER_FIELDS = ("magic", "version", "reserved", "checksum")
 
-    STRUCT: ClassVar[Struct] = Struct("<8sHHI")
-    FIELDS: ClassVar[tuple[str, ...]] = ("magic", "version", "reserved", "checksum")
+
+class FileHeader(NamedTuple):
+    """The first bytes of ``objects`` and ``log``, and of every side file that is built of blocks."""
 
     magic: bytes
 
     def pack(self) -> bytes:
         """16 bytes; the checksum is the low half of XXH3 over those before it."""
-        front = self.STRUCT.pack(self.magic, FORMAT_VERSION, 0, 0)[:-4]
+        front = FILE_HEADER.pack(self.magic, FORMAT_VERSION, 0, 0)[:-4]
         return front + (xxh3_64_intdigest(front) & 0xFFFFFFFF).to_bytes(4, "little")
 
     def check(self, data: bytes, path: str) -> None:
         """Check that ``data``, the first bytes of the file at ``path``, is this header."""
-        if len(data) < self.STRUCT.size:
-            message = f"{path}: {len(data)} bytes, and its header alone has {self.STRUCT.size}"
-            raise Truncated(message, path=path, found=len(data), expected=self.STRUCT.size)
-        magic, version, reserved, checksum = self.STRUCT.unpack_from(data)
+        if len(data) < FILE_HEADER.size:
+            message = f"{path}: {len(data)} bytes, and its header alone has {FILE_HEADER.size}"
+            raise Truncated(message, path=path, found=len(data), expected=FILE_HEADER.size)
+        magic, version, reserved, checksum = FILE_HEADER.unpack_from(data)
         if magic != self.magic:
             raise BadMagic(f"{path}: begins with {magic!r} where {self.magic!r} is due", path=path)
         if version != FORMAT_VERSION:
             message = f"{path}: format {version}, and this release reads format {FORMAT_VERSION}"
             raise UnsupportedVersion(message, path=path, found=version, supported=FORMAT_VERSION)
-        if checksum != xxh3_64_intdigest(data[: self.STRUCT.size - 4]) & 0xFFFFFFFF:
+        if checksum != xxh3_64_intdigest(data[: FILE_HEADER.size - 4]) & 0xFFFFFFFF:
             raise ChecksumMismatch(f"{path}: the checksum of its header does not hold", path=path)
         if reserved:
             message = f"{path}: reserved bits {reserved:#x} are set"
@@ -101,27 +98,25 @@ OBJECTS_HEADER = FileHeader(b"\x89CTXOBJ\n")
 LOG_HEADER = FileHeader(b"\x89CTXLOG\n")
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRow:
-    """A row of ``objects``: the SHA-256 and the length of one distinct turn."""
+OBJECT_ROW = Struct("<32sI")
 
-    STRUCT: ClassVar[Struct] = Struct("<32sI")
-    FIELDS: ClassVar[tuple[str, ...]] = ("sha256", "length")
+
+class ObjectRow(NamedTuple):
+    """A row of ``objects``: the SHA-256 and the length of one distinct turn."""
 
     sha256: bytes
     length: int
 
     def pack(self) -> bytes:
         """36 bytes."""
-        return self.STRUCT.pack(self.sha256, self.length)
+        return OBJECT_ROW.pack(*self)
 
 
-@dataclass(frozen=True, slots=True)
-class PackRow:
+PACK_ROW = Struct("<QQQQ")
+
+
+class PackRow(NamedTuple):
     """A row of HEAD's pack table: how many objects a pack holds, its bytes before and after zstd, and their XXH3."""
-
-    STRUCT: ClassVar[Struct] = Struct("<QQQQ")
-    FIELDS: ClassVar[tuple[str, ...]] = ("objects", "raw_bytes", "stored_bytes", "checksum")
 
     objects: int
     raw_bytes: int
@@ -130,19 +125,18 @@ class PackRow:
 
     def pack(self) -> bytes:
         """32 bytes."""
-        return self.STRUCT.pack(self.objects, self.raw_bytes, self.stored_bytes, self.checksum)
+        return PACK_ROW.pack(*self)
 
     def name(self, first: int) -> str:
         """The pack's file name, where its first object has the number ``first``."""
         return f"{first:012d}-{first + self.objects - 1:012d}-{self.checksum:016x}.zst"
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptRow:
-    """A row of HEAD's transcript table: XXH3 of the name, where its first and last log entries begin, the last's number."""
+TRANSCRIPT_ROW = Struct("<QQQQ")
 
-    STRUCT: ClassVar[Struct] = Struct("<QQQQ")
-    FIELDS: ClassVar[tuple[str, ...]] = ("name_checksum", "first_entry", "last_entry", "last_capture")
+
+class TranscriptRow(NamedTuple):
+    """A row of HEAD's transcript table: XXH3 of the name, where its first and last entries begin, the last's number."""
 
     name_checksum: int
     first_entry: int
@@ -151,31 +145,31 @@ class TranscriptRow:
 
     def pack(self) -> bytes:
         """32 bytes."""
-        return self.STRUCT.pack(self.name_checksum, self.first_entry, self.last_entry, self.last_capture)
+        return TRANSCRIPT_ROW.pack(*self)
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+HEAD_MAGIC = b"\x89CTXHED\n"
+HEAD = Struct("<8sHHIQQQQQQQQ32sQ")
+HEAD_FIELDS = (
+    "magic",
+    "version",
+    "reserved",
+    "packs",
+    "transcripts",
+    "captures",
+    "objects",
+    "object_bytes",
+    "log_bytes",
+    "leaves",
+    "objects_tail",
+    "log_tail",
+    "root",
+    "checksum",
+)
+
+
+class Head(NamedTuple):
     """HEAD: the only commit point. Nothing beyond the lengths it states is part of the archive."""
-
-    MAGIC: ClassVar[bytes] = b"\x89CTXHED\n"
-    STRUCT: ClassVar[Struct] = Struct("<8sHHIQQQQQQQQ32sQ")
-    FIELDS: ClassVar[tuple[str, ...]] = (
-        "magic",
-        "version",
-        "reserved",
-        "packs",
-        "transcripts",
-        "captures",
-        "objects",
-        "object_bytes",
-        "log_bytes",
-        "leaves",
-        "objects_tail",
-        "log_tail",
-        "root",
-        "checksum",
-    )
 
     captures: int
     objects: int
@@ -191,8 +185,8 @@ class Head:
 
     def pack(self) -> bytes:
         """The whole file: header, pack table, transcript table, Merkle peaks, XXH3 of those three."""
-        header = self.STRUCT.pack(
-            self.MAGIC,
+        header = HEAD.pack(
+            HEAD_MAGIC,
             FORMAT_VERSION,
             0,
             len(self.packs),
@@ -211,33 +205,33 @@ class Head:
         return b"".join([header, _sum(header), body, _sum(body)])
 
     @classmethod
-    def unpack(cls, data: bytes) -> Head:
+    def unpack(cls, data: bytes) -> Self:
         """Read the whole file ``data``; every fault is a refusal of the damage family."""
-        if len(data) < cls.STRUCT.size:
-            message = f"HEAD: {len(data)} bytes, and its header alone has {cls.STRUCT.size}"
-            raise Truncated(message, path="HEAD", found=len(data), expected=cls.STRUCT.size)
-        magic, version, reserved, packs, transcripts, *numbers, root, checksum = cls.STRUCT.unpack_from(data)
-        if magic != cls.MAGIC:
-            raise BadMagic(f"HEAD: begins with {magic!r} where {cls.MAGIC!r} is due", path="HEAD")
+        if len(data) < HEAD.size:
+            message = f"HEAD: {len(data)} bytes, and its header alone has {HEAD.size}"
+            raise Truncated(message, path="HEAD", found=len(data), expected=HEAD.size)
+        magic, version, reserved, packs, transcripts, *numbers, root, checksum = HEAD.unpack_from(data)
+        if magic != HEAD_MAGIC:
+            raise BadMagic(f"HEAD: begins with {magic!r} where {HEAD_MAGIC!r} is due", path="HEAD")
         if version != FORMAT_VERSION:
             message = f"HEAD: format {version}, and this release reads format {FORMAT_VERSION}"
             raise UnsupportedVersion(message, path="HEAD", found=version, supported=FORMAT_VERSION)
-        if checksum != xxh3_64_intdigest(data[: cls.STRUCT.size - 8]):
+        if checksum != xxh3_64_intdigest(data[: HEAD.size - 8]):
             raise ChecksumMismatch("HEAD: the checksum of its header does not hold", path="HEAD")
         if reserved:
             message = f"HEAD: reserved bits {reserved:#x} are set"
             raise UnsupportedVersion(message, path="HEAD", found=reserved, supported=0)
         captures, objects, object_bytes, log_bytes, leaves, objects_tail, log_tail = numbers
-        for name, value in zip(cls.FIELDS[5:10], numbers, strict=False):
+        for name, value in zip(HEAD_FIELDS[5:10], numbers, strict=False):
             checked("HEAD", name, value)
         peaks = leaves.bit_count()
-        tables = packs * PackRow.STRUCT.size, transcripts * TranscriptRow.STRUCT.size, peaks * 32
-        expected = cls.STRUCT.size + sum(tables) + 8
+        tables = packs * PACK_ROW.size, transcripts * TRANSCRIPT_ROW.size, peaks * 32
+        expected = HEAD.size + sum(tables) + 8
         checked("HEAD", "its length", expected, HEAD_LIMIT)
         if len(data) != expected:
             message = f"HEAD: {len(data)} bytes, and its tables make {expected}"
             raise Truncated(message, path="HEAD", found=len(data), expected=expected)
-        body = memoryview(data)[cls.STRUCT.size : -8]
+        body = memoryview(data)[HEAD.size : -8]
         if xxh3_64_intdigest(body) != int.from_bytes(data[-8:], "little"):
             raise ChecksumMismatch("HEAD: the checksum of its tables does not hold", path="HEAD")
         first, second = tables[0], tables[0] + tables[1]
@@ -250,8 +244,8 @@ class Head:
             objects_tail=objects_tail,
             log_tail=log_tail,
             root=root,
-            packs=tuple(PackRow(*row) for row in PackRow.STRUCT.iter_unpack(body[:first])),
-            transcripts=tuple(TranscriptRow(*row) for row in TranscriptRow.STRUCT.iter_unpack(body[first:second])),
+            packs=tuple(PackRow(*row) for row in PACK_ROW.iter_unpack(body[:first])),
+            transcripts=tuple(TranscriptRow(*row) for row in TRANSCRIPT_ROW.iter_unpack(body[first:second])),
             peaks=tuple(bytes(body[at : at + 32]) for at in range(second, len(body), 32)),
         )
         head._check()
@@ -268,12 +262,15 @@ class Head:
                 raise IndexMismatch(message, path="HEAD", objects=row.objects, raw_bytes=row.raw_bytes)
         sums = sum(row.objects for row in self.packs), sum(row.raw_bytes for row in self.packs)
         if sums != (self.objects, self.object_bytes):
-            message = f"HEAD: its packs hold {sums[0]} objects of {sums[1]} bytes, its header says {self.objects} of {self.object_bytes}"
+            message = f"HEAD: its packs hold {sums[0]} objects of {sums[1]} bytes, "
+            message += f"its header says {self.objects} of {self.object_bytes}"
             raise IndexMismatch(message, path="HEAD", found=list(sums), expected=[self.objects, self.object_bytes])
         for entry in self.transcripts:
             ordered = entry.first_entry <= entry.last_entry < self.log_bytes
             if not ordered or not 0 < entry.last_capture <= self.captures:
-                message = f"HEAD: a transcript's entries at {entry.first_entry} and {entry.last_entry} of {self.log_bytes}"
+                message = (
+                    f"HEAD: a transcript's entries at {entry.first_entry} and {entry.last_entry} of {self.log_bytes}"
+                )
                 raise IndexMismatch(message, path="HEAD", first=entry.first_entry, last=entry.last_entry)
 
 

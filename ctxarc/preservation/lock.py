@@ -16,7 +16,6 @@ else:  # pragma: no cover - Windows
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BUSY = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
@@ -80,7 +79,7 @@ class Lock:
     def _current(self) -> bool:
         """Whether the file that is locked is still the one of that name."""
         try:
-            there = os.stat(self.path, follow_symlinks=False)
+            there = self.path.lstat()
         except FileNotFoundError:
             return False
         return os.path.samestat(there, os.fstat(self._descriptor))
@@ -98,7 +97,7 @@ class Lock:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TURN_LEAF = Struct("<cQQ32s")
 """``T``, the turn's number, its length, its SHA-256; the transcript's name follows."""
 CAPTURE_LEAF = Struct("<cQQQ32sQ32sI")
-"""``C``, turns kept, turns now, source bytes and SHA-256, held bytes and SHA-256, number of gaps; gaps and name follow."""
+"""``C``, turns kept, turns now, bytes and SHA-256 of the source, those of what is held, gaps; gaps and name follow."""
 GAP_LEAF = Struct("<QQQQ")
 """A gap's first turn, its number of turns, its first byte in the source and the byte behind its last."""
 
@@ -32,7 +32,7 @@ def turn_hashes(first: int, digests: Sequence[bytes], lengths: Sequence[int], na
     ]
 
 
-def capture_hash(
+def capture_hash(  # noqa: PLR0913 - what a capture says
     *, keep: int, turns: int, source: tuple[int, bytes], held: tuple[int, bytes], gaps: Sequence[Gap], name: bytes
 ) -> bytes:
     """Leaf hash of a capture; ``source`` and ``held`` are (bytes, SHA-256)."""

@@ -7,13 +7,13 @@ from array import array
 from typing import TYPE_CHECKING
 
 from ctxarc.preservation.blocks import BLOCK, BlockFile
-from ctxarc.preservation.layout import OBJECTS_HEADER, ObjectRow
+from ctxarc.preservation.layout import OBJECT_ROW, OBJECTS_HEADER, ObjectRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_ROW = ObjectRow.STRUCT.size
+_ROW = OBJECT_ROW.size
 _CHUNK = BLOCK * 1024
 """Bytes of the table that a search reads at a time; whole rows."""
 
@@ -47,7 +47,7 @@ class ObjectTable:
 
     def row(self, number: int) -> ObjectRow:
         """The row of one object."""
-        return ObjectRow(*ObjectRow.STRUCT.unpack(self.rows(number, 1)))
+        return ObjectRow(*OBJECT_ROW.unpack(self.rows(number, 1)))
 
     def search(self, prefix: str) -> Iterator[int]:
         """Numbers of the objects whose SHA-256, in hex, begins with ``prefix``, in order."""

@@ -1,18 +1,17 @@
 """An archive's record, open for reading.
 
 A :class:`Record` sees the state that HEAD had when it was opened. It never writes and never waits: where a writer has
-meanwhile merged a pack away, the pack table alone is read again, since the numbers of objects and the entries of the log
-never change. No byte of a turn leaves before its SHA-256 has been compared with the one in the table of objects.
+meanwhile merged a pack away, the pack table alone is read again, since the numbers of objects and the entries of the
+log never change. No byte of a turn leaves before its SHA-256 was compared with the one in the table of objects.
 """
-
-from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, Self
+from pathlib import Path
+from typing import NamedTuple, Self
 
 from xxhash import xxh3_64_intdigest
 
@@ -29,15 +28,10 @@ from ctxarc.errors import (
 )
 from ctxarc.preservation import frames
 from ctxarc.preservation.blocks import BlockFile
-from ctxarc.preservation.entry import Entry, Gap, Origin, Run, Runs, entry_size
+from ctxarc.preservation.entry import ENTRY, Entry, Gap, Origin, Run, Runs, entry_size
 from ctxarc.preservation.files import open_file, read_at, read_file
 from ctxarc.preservation.layout import HEAD_LIMIT, LOG_HEADER, MARK, Head, PackRow, read_mark
 from ctxarc.preservation.objects import ObjectTable, digests_of, lengths_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from types import TracebackType
 
 _OPEN_PACKS = 2
 """Decoded packs that a reader keeps: one it is in, and one it may come back to."""
@@ -91,8 +85,7 @@ class Pack:
         return turn
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(NamedTuple):
     """An entry of the log with its number, counted from 1, and its transcript's name."""
 
     number: int
@@ -198,7 +191,7 @@ class Record:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ------------------------------------------------------------------------------------------------- packs
@@ -229,7 +222,12 @@ class Record:
         """Read and decode the pack at ``index`` of the pack table."""
         row, first = self.head.packs[index], self.pack_starts[index]
         label = f"pack/{row.name(first)}"
-        return Pack(first, frames.decode(row, self._stored(row, first, label), label), self.objects.rows(first, row.objects), label)
+        return Pack(
+            first,
+            frames.decode(row, self._stored(row, first, label), label),
+            self.objects.rows(first, row.objects),
+            label,
+        )
 
     def _stored(self, row: PackRow, first: int, label: str) -> bytes:
         descriptor = open_file(self.path / "pack" / row.name(first), label)
@@ -274,7 +272,7 @@ class Record:
         label = f"log: the entry at {offset}"
         if not 0 <= offset < self.log.length:
             raise IndexMismatch(f"{label} lies beyond its {self.log.length} bytes", path="log")
-        data = self._log_bytes(offset, min(offset + Entry.STRUCT.size, self.log.length))
+        data = self._log_bytes(offset, min(offset + ENTRY.size, self.log.length))
         size = entry_size(data, label)
         if offset + size > self.log.length:
             raise IndexMismatch(f"{label} has {size} bytes and the log ends before", path="log")
@@ -301,7 +299,7 @@ class Record:
         at = number = 0
         while at < len(data):
             label = f"log: the entry at {at}"
-            size = entry_size(data[at : at + Entry.STRUCT.size], label)
+            size = entry_size(data[at : at + ENTRY.size], label)
             entry = Entry.unpack(data[at : at + size], label)
             offset, name = last[entry.transcript] if entry.transcript < len(last) else (at, entry.name)
             if entry.transcript > len(last) or entry.back != at - offset:
@@ -359,7 +357,10 @@ class Record:
     def states(self, at: int | None = None) -> dict[bytes, State]:
         """The states of all transcripts, the newest or those after capture ``at``, in order of names."""
         if at is None:
-            found = {self.entry_at(row.first_entry).name: (number, row.last_entry) for number, row in enumerate(self.head.transcripts)}
+            found = {
+                self.entry_at(row.first_entry).name: (number, row.last_entry)
+                for number, row in enumerate(self.head.transcripts)
+            }
         else:
             found = {each.name: (each.entry.transcript, each.offset) for each in self.captures_to(at)}
         return {name: self.state(*found[name]) for name in sorted(found)}

@@ -21,7 +21,7 @@ _DEAD_AFTER = 60.0
 """Seconds after which a temporary directory that nobody holds is a dead writer's."""
 
 
-class LostRace(Exception):  # noqa: N818 - neither refusal nor fault: the caller begins again
+class LostRace(Exception):
     """Another writer made the archive while this one built it; begin again with what is there now."""
 
 
@@ -53,7 +53,7 @@ class Scratch:
         """
         flush_directory(self.path)
         try:
-            os.rename(self.path, path)
+            self.path.rename(path)
         except OSError as error:
             if error.errno in {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES, errno.ENOTDIR} and os.path.lexists(path):
                 raise LostRace from error

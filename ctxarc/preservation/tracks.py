@@ -1,8 +1,8 @@
 """Hashing the sources again: every state of every transcript, each pack decoded once where that is possible.
 
-A track is a line of states, each of which grew out of the one before. It is hashed turn by turn; where a state ends, the
-hash so far must be the one on record, and where a new history branches off, the hash so far is copied. All tracks move
-forward together, pack by pack, each as far as the pack at hand carries it.
+A track is a line of states, each of which grew out of the one before. It is hashed turn by turn; where a state ends,
+the hash so far must be the one on record, and where a new history branches off, the hash so far is copied. All tracks
+move forward together, pack by pack, each as far as the pack at hand carries it.
 """
 
 from __future__ import annotations

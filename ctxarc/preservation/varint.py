@@ -5,12 +5,15 @@ from __future__ import annotations
 from ctxarc.errors import IndexMismatch, LimitExceeded
 from ctxarc.preservation.layout import COUNT_LIMIT
 
+_MORE = 0x80
+"""The bit of a byte that says that another follows."""
+
 
 def encode(value: int) -> bytes:
     """``value`` as a varint; it is not negative."""
     out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
+    while value >= _MORE:
+        out.append(value & 0x7F | _MORE)
         value >>= 7
     out.append(value)
     return bytes(out)
@@ -48,7 +51,7 @@ class Cursor:
             value |= (byte & 0x7F) << shift
             if value >= COUNT_LIMIT or shift > COUNT_LIMIT.bit_length():
                 raise LimitExceeded(f"{self.label}: a number beyond {COUNT_LIMIT}", path="log", limit=COUNT_LIMIT)
-            if byte < 0x80:  # noqa: PLR2004 - the continuation bit
+            if byte < _MORE:
                 return value
             shift += 7
 

@@ -8,7 +8,6 @@ first commit.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
@@ -40,7 +39,6 @@ from ctxarc.preservation.scratch import RECORD_LOCK, LostRace, Scratch
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from ctxarc.preservation.blocks import BlockFile
 
@@ -102,7 +100,7 @@ class RecordWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -177,7 +175,7 @@ class RecordWriter:
             if self.record.origin_of(last) == origin:
                 at = last - self.record.entry_at(last).origin_back
                 place |= {"origin_back": self._log_bytes - at, "origin": None}
-        entry = replace(entry, **place)
+        entry = entry._replace(**place)
         self._captures += 1
         row = TranscriptRow(xxh3_64_intdigest(entry.name), first, self._log_bytes, self._captures)
         self._transcripts[entry.transcript : entry.transcript + 1] = [row]

@@ -48,7 +48,7 @@ _CLOSE = {ord("["): re.compile(_WS + rb"\]"), ord("{"): re.compile(_WS + rb"\}")
 _WHITE = re.compile(_WS)
 # What the end of a line can leave of a token, with the comma or brace that goes before a key.
 _CUT = re.compile(
-    _WS + rb"(?:[{,]" + _WS + rb")?+"
+    _WS + rb"(?:[{,]" + _WS + rb")?"
     rb"(?:" + _STRING + _WS + rb'|"' + _BODY + rb"(?:\\(?:u[0-9a-fA-F]{0,3})?)?"
     rb"|-?(?:I|In|Inf|Infi|Infin|Infini|Infinit)?|[.eE][-+]?|t|tr|tru|f|fa|fal|fals|n|nu|nul|N|Na)?[\r\n]*+\Z",
 )
