@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxarc.auxiliary.records import DIALECTS, KINDS, ROLES, Part, Record, Shape, excerpt, read_record, shape_of
+from ctxarc.auxiliary.records import DIALECTS, KINDS, ROLES, Part, Record, excerpt, read_record
+from ctxarc.auxiliary.shape import Shape, shape_of
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 TIME = "2026-01-02T03:04:05.678Z"

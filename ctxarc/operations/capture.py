@@ -6,10 +6,11 @@ import os
 import platform
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc import __version__
-from ctxarc.auxiliary.records import Shape
+from ctxarc.auxiliary.shape import Shape
 from ctxarc.errors import HistoryRewritten, NameTaken, Refusal, Refused, SourceChanged
 from ctxarc.model import ByteRange, CapturePlan, CaptureReport, CaptureResult, PlannedSource, RefusedSource
 from ctxarc.operations.growth import Growth, judge
@@ -17,7 +18,7 @@ from ctxarc.operations.progress import Progress, quiet
 from ctxarc.operations.reading import SourceFault, SourceReader
 from ctxarc.operations.sizes import archive_bytes
 from ctxarc.operations.sources import days_left
-from ctxarc.operations.storing import Stored, left_out_to, store
+from ctxarc.operations.storing import ShapeTally, Stored, Storing, left_out_to, store
 from ctxarc.preservation.entry import TEXT_LIMIT, Entry, Origin
 from ctxarc.preservation.record import Record
 from ctxarc.preservation.writer import DEFAULT_LEVEL, LostRace, RecordWriter
@@ -89,22 +90,36 @@ def capture(
             continue
 
 
+class _Call(NamedTuple):
+    """What one call of :func:`capture` works with."""
+
+    writer: RecordWriter
+    options: CaptureOptions
+    tally: ShapeTally
+    progress: Progress
+    clock: Callable[[], int]
+
+
 def _capture(
     archive: Path, sources: Sequence[Source], options: CaptureOptions, progress: Progress, clock: Callable[[], int]
 ) -> CaptureResult:
     reports, refused = [], []
     with RecordWriter(archive, lock_wait=options.lock_wait, level=options.level) as writer:
+        call = _Call(writer, options, ShapeTally(), progress, clock)
         for source in in_order(sources):
             try:
-                reports.append(_capture_one(writer, source, options, progress, clock))
+                reports.append(_capture_one(call, source))
             except (Refused, SourceFault) as error:
                 refusal = error.refusal if isinstance(error, SourceFault) else error
                 if len(sources) == 1:
                     raise refusal from error
                 refused.append(RefusedSource(source.name, source.label, refusal.as_json()))
+        writer.seal()
+        call.tally.finish()
         writer.commit()
         digest = writer.head.root.hex()
-    return CaptureResult(str(archive), digest, archive_bytes(archive), tuple(reports), tuple(refused))
+    stored = tuple(report() for report in reports)
+    return CaptureResult(str(archive), digest, archive_bytes(archive), stored, tuple(refused))
 
 
 def in_order(sources: Sequence[Source]) -> list[Source]:
@@ -112,23 +127,21 @@ def in_order(sources: Sequence[Source]) -> list[Source]:
     return sorted(sources, key=lambda source: source.name.encode("utf-8", "surrogateescape"))
 
 
-def _capture_one(
-    writer: RecordWriter, source: Source, options: CaptureOptions, progress: Progress, clock: Callable[[], int]
-) -> CaptureReport:
-    """Store one source, or raise why not."""
+def _capture_one(call: _Call, source: Source) -> Callable[[], CaptureReport]:
+    """Store one source, or raise why not; gives what makes the report once the tally is finished."""
     if source.refusal:
         raise source.refusal
     for _ in range(_TRIES):
         with SourceReader(source) as reader:
-            report = None if options.reread else _unread(writer.record, source, reader)
-            report = report or _read(writer, source, reader, options, progress, clock)
+            report = None if call.options.reread else _unread(call.writer.record, source, reader)
+            report = report or _read(call, source, reader)
         if report:
             return report
     message = f"{source.label}: changed while it was read, {_TRIES} times"
     raise SourceChanged(message, source=source.label, tries=_TRIES)
 
 
-def _unread(record: Record | None, source: Source, reader: SourceReader) -> CaptureReport | None:
+def _unread(record: Record | None, source: Source, reader: SourceReader) -> Callable[[], CaptureReport] | None:
     """The report where the source is that of its last capture, by its path, size and time."""
     number = record.number_of(source.name.encode()) if record else None
     if record is None or number is None or source.path is None or not reader.mtime_ns:
@@ -139,28 +152,22 @@ def _unread(record: Record | None, source: Source, reader: SourceReader) -> Capt
     settled = last.captured_ns - last.mtime_ns > _RACY_NS
     if last.partial or not same or not settled or record.origin_of(row.last_entry).path != _path_bytes(source):
         return None
-    return _unchanged(source, row.last_capture, last, [])
+    return partial(_unchanged, source, row.last_capture, last, [])
 
 
-def _read(  # noqa: PLR0913, PLR0917 - one step of a longer function
-    writer: RecordWriter,
-    source: Source,
-    reader: SourceReader,
-    options: CaptureOptions,
-    progress: Progress,
-    clock: Callable[[], int],
-) -> CaptureReport | None:
+def _read(call: _Call, source: Source, reader: SourceReader) -> Callable[[], CaptureReport] | None:
     """Store what is new in the source; ``None`` where it changed meanwhile, and nothing was stored."""
-    growth = _judge(writer.record, reader, source, options)
+    options, label = call.options, source.label
+    growth = _judge(call.writer.record, reader, source, options)
     if growth.status == "same" and growth.before:
         if not reader.is_still(growth.before.source_sha256):
             return None
-        return _unchanged(source, growth.capture, growth.before, growth.gaps)
-    label = source.label
+        return partial(_unchanged, source, growth.capture, growth.before, growth.gaps)
     border = left_out_to(reader, growth.start, options.max_bytes, allowed=options.allow_truncation, label=label)
-    draft = writer.draft(source.name.encode(), reader.size - border)
+    draft = call.writer.draft(source.name.encode(), reader.size - border)
+    to = Storing(draft, call.tally, lambda done: call.progress(f"capturing {label}", done, reader.size))
     try:
-        stored = store(reader, growth, border, draft, lambda done: progress(f"capturing {label}", done, reader.size))
+        stored = store(reader, growth, border, to)
         digest = growth.source.digest()
         if stored.end != reader.size or not reader.is_still(digest):
             draft.abandon()
@@ -171,13 +178,13 @@ def _read(  # noqa: PLR0913, PLR0917 - one step of a longer function
             held=(stored.held_bytes, growth.held.digest() if stored.gaps else digest),
             gaps=stored.gaps,
             origin=Origin(_path_bytes(source), platform.node().encode(), f"ctxarc {__version__}".encode()),
-            captured_ns=clock(),
+            captured_ns=call.clock(),
             mtime_ns=reader.mtime_ns,
         )
     except BaseException:
         draft.abandon()
         raise
-    return _new(source, number, reader, growth, stored)
+    return partial(_new, source, number, reader.size, growth, stored)
 
 
 def _judge(record: Record | None, reader: SourceReader, source: Source, options: CaptureOptions) -> Growth:
@@ -185,14 +192,14 @@ def _judge(record: Record | None, reader: SourceReader, source: Source, options:
     return judge(record, reader, source.name, fills=fills, new_history=options.as_new_history)
 
 
-def _new(source: Source, number: int, reader: SourceReader, growth: Growth, stored: Stored) -> CaptureReport:
+def _new(source: Source, number: int, size: int, growth: Growth, stored: Stored) -> CaptureReport:
     left_out = sum(gap.turns for gap in stored.gaps if gap.first_turn >= growth.keep)
     return CaptureReport(
         transcript=source.name,
         capture=number,
         turns=growth.keep + left_out + stored.turns,
         new_turns=stored.turns,
-        source_bytes=reader.size,
+        source_bytes=size,
         source_sha256=growth.source.hexdigest(),
         complete=not stored.gaps,
         omitted=omitted(stored.gaps),

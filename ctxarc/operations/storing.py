@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ctxarc.auxiliary.records import Shape, shape_of
+from ctxarc.auxiliary.shape import Shape, shape_of
 from ctxarc.errors import NotLossless
 from ctxarc.preservation.entry import Gap
 from ctxarc.preservation.turns import TurnCutter
@@ -19,6 +19,36 @@ if TYPE_CHECKING:
     from ctxarc.preservation.writer import Draft
 
 
+_LAG = 8 << 20
+"""Bytes of turns whose shapes may wait to be counted."""
+
+
+class ShapeTally:
+    """Counts the shapes of turns some time after they were read, so that packs are compressed as early as possible."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[Counter[Shape], list[bytes], int]] = deque()
+        self._bytes = 0
+
+    def add(self, counter: Counter[Shape], turns: list[bytes]) -> None:
+        """Have ``turns`` counted in ``counter``, at the latest by :meth:`finish`."""
+        size = sum(map(len, turns))
+        self._waiting.append((counter, turns, size))
+        self._bytes += size
+        while self._bytes > _LAG:
+            self._count()
+
+    def finish(self) -> None:
+        """Count what waits."""
+        while self._waiting:
+            self._count()
+
+    def _count(self) -> None:
+        counter, turns, size = self._waiting.popleft()
+        counter.update(map(shape_of, turns))
+        self._bytes -= size
+
+
 @dataclass(slots=True)
 class Stored:
     """What was read into a draft.
@@ -28,7 +58,7 @@ class Stored:
         turns: number of new turns that are stored.
         held_bytes: bytes that the transcript's new state holds.
         gaps: the gaps of that state.
-        shapes: how many of the new turns have each shape.
+        shapes: how many of the new turns have each shape, once the tally is finished.
 
     """
 
@@ -60,29 +90,37 @@ def left_out_to(reader: SourceReader, start: int, max_bytes: int | None, *, allo
     return border
 
 
-def store(reader: SourceReader, growth: Growth, border: int, draft: Draft, tell: Callable[[int], None]) -> Stored:
+@dataclass(slots=True)
+class Storing:
+    """Where the turns of a source go: a draft, a tally of their shapes, and whoever is told how far it is."""
+
+    draft: Draft
+    tally: ShapeTally
+    tell: Callable[[int], None]
+
+
+def store(reader: SourceReader, growth: Growth, border: int, to: Storing) -> Stored:
     """Read the source from ``growth.start`` on: leave out what stands before ``border``, store the rest.
 
     Args:
         reader: the source.
         growth: how it stands to what is held; its hashes go on here.
         border: a turn's border at ``growth.start`` or behind it.
-        draft: where the turns go.
-        tell: told how many bytes were read.
+        to: where the turns go.
 
     """
     stored = Stored(growth.start, growth.held_bytes + reader.size - border, list(growth.gaps))
     if border > growth.start:
         turns = sum(piece.count(b"\n") for piece in _hashed(reader, growth, border, stored))
-        draft.gap(turns, border - growth.start)
+        to.draft.gap(turns, border - growth.start)
         stored.gaps.append(Gap(growth.keep, turns, growth.start, border))
     cutter = TurnCutter()
     for piece in _hashed(reader, growth, reader.size, stored):
         if stored.gaps:
             growth.held.update(piece)
-        _add(cutter.feed(piece), draft, stored)
-        tell(stored.end)
-    _add(cutter.finish(), draft, stored)
+        _add(cutter.feed(piece), to, stored)
+        to.tell(stored.end)
+    _add(cutter.finish(), to, stored)
     return stored
 
 
@@ -97,7 +135,7 @@ def _hashed(reader: SourceReader, growth: Growth, end: int, stored: Stored) -> I
         yield piece
 
 
-def _add(turns: list[bytes], draft: Draft, stored: Stored) -> None:
-    draft.add(turns)
+def _add(turns: list[bytes], to: Storing, stored: Stored) -> None:
+    to.draft.add(turns)
+    to.tally.add(stored.shapes, turns)
     stored.turns += len(turns)
-    stored.shapes.update(map(shape_of, turns))

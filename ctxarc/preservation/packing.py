@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-_WORKERS = max(1, min(4, os.cpu_count() or 1))
+_WORKERS = min(2, os.cpu_count() or 1)
+"""Packs that are compressed at a time: reading and hashing keep no more busy, and each takes some 70 MB."""
 _HUNGRY_LEVEL = 16
 """From this zstd level on a compressor takes some 150 MB for a full pack, so one runs at a time."""
 
@@ -91,10 +92,14 @@ class Packer:
             self.pending_bytes -= sum(map(len, self._pending[-count:]))
             del self._pending[-count:]
 
-    def finish(self, objects: int) -> Sequence[PackRow]:
-        """Seal what is pending, where the archive then has ``objects`` objects; the rows of all packs, flushed."""
+    def seal(self, objects: int) -> None:
+        """Begin to compress what is pending, where the archive then has ``objects`` objects."""
         if self._pending:
             self._seal(objects)
+
+    def finish(self, objects: int) -> Sequence[PackRow]:
+        """Seal what is pending; the rows of all packs, flushed."""
+        self.seal(objects)
         return [task.result() for task in self._tasks]
 
     def settle(self) -> None:

@@ -22,6 +22,7 @@ from ctxarc.preservation.layout import (
     FRAME_LIMIT,
     LOG_HEADER,
     MARK,
+    OBJECT_ROW,
     OBJECTS_HEADER,
     FileHeader,
     Head,
@@ -88,7 +89,7 @@ class RecordWriter:
         self.head = self.record.head if self.record else EMPTY_HEAD
         self._map: DigestMap | None = None
         self._added: dict[bytes, int] = {}
-        self._rows: list[bytes] = []
+        self._rows = bytearray()
         self._entries: list[bytes] = []
         self._log_bytes = self.head.log_bytes
         self._captures = self.head.captures
@@ -124,18 +125,20 @@ class RecordWriter:
         if self._entries and self._packer.pending_bytes + new_bytes > FRAME_LIMIT:
             self.commit()
         self._packer.expect(new_bytes)
-        return Draft(self, name, len(self._rows))
+        return Draft(self, name, self.new_objects)
 
     def store(self, turns: Sequence[bytes], digests: Sequence[bytes]) -> list[int]:
         """The objects of ``turns``, whose SHA-256 are ``digests``; what is not held yet is stored."""
         held = self._held(digests)
         numbers = []
+        end = self.head.objects + self.new_objects
         for turn, digest in zip(turns, digests, strict=True):
             number = self._added.get(digest, held.get(digest, -1))
             if number < 0:
-                number = self._added[digest] = self.head.objects + len(self._rows)
+                number = self._added[digest] = end
+                end += 1
                 self._packer.add(turn, number)
-                self._rows.append(ObjectRow(digest, len(turn)).pack())
+                self._rows += ObjectRow(digest, len(turn)).pack()
             numbers.append(number)
         return numbers
 
@@ -150,14 +153,19 @@ class RecordWriter:
             return {digest: self._map.find(digest) for digest in wanted}
         return {digest: next(self.record.objects.search(digest.hex()), -1) for digest in wanted}
 
+    @property
+    def new_objects(self) -> int:
+        """Number of objects that this transaction added so far."""
+        return len(self._rows) // OBJECT_ROW.size
+
     def take_back(self, rows: int) -> None:
         """Take back all objects but the first ``rows`` of this transaction."""
         if self._packer.started:
             self._packer.settle()
             self._begin()
             return
-        self._packer.drop(len(self._rows) - rows)
-        del self._rows[rows:]
+        self._packer.drop(self.new_objects - rows)
+        del self._rows[rows * OBJECT_ROW.size :]
         while len(self._added) > rows:
             self._added.popitem()
 
@@ -186,6 +194,12 @@ class RecordWriter:
 
     # -------------------------------------------------------------------------------------------------- commit
 
+    def seal(self) -> None:
+        """Begin to compress all that was finished, which :meth:`commit` waits for; nothing is taken back any more."""
+        if self._entries:
+            with named_faults(self.path):
+                self._packer.seal(self.head.objects + self.new_objects)
+
     def commit(self) -> None:
         """Make everything that was finished part of the archive, in one step; nothing happens where nothing was.
 
@@ -196,7 +210,7 @@ class RecordWriter:
         """
         if self._entries:
             with named_faults(self.path):
-                new = self._packer.finish(self.head.objects + len(self._rows))
+                new = self._packer.finish(self.head.objects + self.new_objects)
                 self._publish((*self.head.packs[: self._kept_packs], *new))
 
     def repack(self, tell: Callable[[int], None]) -> None:
@@ -225,11 +239,11 @@ class RecordWriter:
         base = self._base()
         flush_directory(base / "pack")
         files = (self.record.objects.file, self.record.log) if self.record else (None, None)
-        objects_tail = _append(base / "objects", OBJECTS_HEADER, files[0], b"".join(self._rows))
+        objects_tail = _append(base / "objects", OBJECTS_HEADER, files[0], bytes(self._rows))
         log_tail = _append(base / "log", LOG_HEADER, files[1], b"".join(self._entries))
         head = Head(
             captures=self._captures,
-            objects=self.head.objects + len(self._rows),
+            objects=self.head.objects + self.new_objects,
             object_bytes=sum(row.raw_bytes for row in packs),
             log_bytes=self._log_bytes,
             leaves=self._tree.leaves,

@@ -6,6 +6,5 @@ for the content of a turn.
 
 from ctxarc.auxiliary.records.reader import DIALECTS, read_record
 from ctxarc.auxiliary.records.record import KINDS, ROLES, Part, Record, excerpt
-from ctxarc.auxiliary.records.shape import Shape, shape_of
 
-__all__ = ["DIALECTS", "KINDS", "ROLES", "Part", "Record", "Shape", "excerpt", "read_record", "shape_of"]
+__all__ = ["DIALECTS", "KINDS", "ROLES", "Part", "Record", "excerpt", "read_record"]
