@@ -6,13 +6,15 @@ length and name made right again. Child processes are forked from a server that 
 
 from __future__ import annotations
 
-import errno
 import os
+import pickle
 import resource
 import shutil
+import signal
+import subprocess
+import sys
 import traceback
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -275,51 +277,65 @@ def write_head(archive: Path, head: Head) -> None:
 
 # --------------------------------------------------------------------------------------------------- child processes
 
-_SERVER = get_context("forkserver")
-_SERVER.set_forkserver_preload(["ctxarc.operations.library", "ctxarc.operations.repack", "ctxarc.preservation.check"])
 DIED = 77
 """Exit status of a child that was made to die."""
+_PATIENCE = 60
+"""Seconds after which a child that hangs is killed."""
 
 
-class Child:
-    """A process that runs ``target(*args)``; what it returns, or the code of its refusal, comes back."""
+class Children:
+    """Runs functions of modules in processes of their own, forked from one that has loaded the package already."""
 
-    def __init__(self, target: Callable[..., Any], *args: Any) -> None:  # noqa: ANN401 - as they are
-        self._receiver, sender = _SERVER.Pipe(duplex=False)
-        self.process = _SERVER.Process(target=_child, args=(sender, target, args), daemon=True)
-        self.process.start()
-        sender.close()
+    def __init__(self) -> None:
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import archives; archives.serve()"
+        self._server = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def told(self, timeout: float = 60) -> Any:  # noqa: ANN401 - as they are
-        """What the child says next."""
-        if not self._receiver.poll(timeout):
-            raise TimeoutError("the child says nothing")
-        return self._receiver.recv()
+    def run(self, target: Callable[..., Any], *args: Any) -> tuple[int, Any]:  # noqa: ANN401 - as they are
+        """The exit status of a process that does ``target(*args)``, and what that returned or the refusal's code."""
+        if not self._server.stdin or not self._server.stdout:
+            raise RuntimeError("the server has no pipes")
+        pickle.dump((target, args), self._server.stdin)
+        self._server.stdin.flush()
+        status, said = pickle.load(self._server.stdout)  # noqa: S301 - our own child
+        return os.waitstatus_to_exitcode(status), pickle.loads(said) if said else None  # noqa: S301 - our own child
 
-    def result(self, timeout: float = 60) -> tuple[int, Any]:
-        """The child's exit status, and what it said last, ``None`` where it died before."""
-        said = None
+    def close(self) -> None:
+        """End the server."""
+        with self._server:
+            if self._server.stdin:
+                self._server.stdin.close()
+
+
+def serve() -> None:
+    """The server's loop: a fork for each call that comes in."""
+    calls, answers = sys.stdin.buffer, sys.stdout.buffer
+    while True:
         try:
-            said = self.told(timeout)
+            target, args = pickle.load(calls)  # noqa: S301 - our own parent
         except EOFError:
-            pass
-        except TimeoutError:
-            self.process.kill()
-            raise
-        self.process.join(timeout)
-        self._receiver.close()
-        return self.process.exitcode or 0, said
+            return
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            signal.alarm(_PATIENCE)
+            said = pickle.dumps(_outcome(target, args))
+            with open(writing, "wb") as stream:  # noqa: PTH123 - a descriptor
+                stream.write(said)
+            os._exit(0)
+        os.close(writing)
+        with open(reading, "rb") as stream:  # noqa: PTH123 - a descriptor
+            said = stream.read()
+        pickle.dump((os.waitpid(child, 0)[1], said), answers)
+        answers.flush()
 
 
-def _child(sender: Any, target: Callable[..., Any], args: Sequence[Any]) -> None:  # noqa: ANN401 - a connection
+def _outcome(target: Callable[..., Any], args: Sequence[Any]) -> Any:  # noqa: ANN401 - as they are
     try:
-        said = target(*args)
+        return target(*args)
     except Refusal as refusal:
-        said = refusal.code
-    except BaseException as error:  # noqa: BLE001 - told to the test, which fails with it
-        said = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
-    sender.send(said)
-    sender.close()
+        return refusal.code
+    except BaseException:  # noqa: BLE001 - told to the test, which fails with it
+        return traceback.format_exc()
 
 
 def few_bytes(more: int, target: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401 - as they are
@@ -482,4 +498,3 @@ def do(action: str, archive: Path) -> str:
 
 
 ACTIONS = ("make", "grow", "several", "rewrite", "repack")
-FULL = errno.ENOSPC

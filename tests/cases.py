@@ -106,7 +106,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def command(*args: str | os.PathLike[str]) -> list[str]:
-    return [sys.executable, "-m", "ctxarc", *map(os.fspath, args)]
+    return [sys.executable, "-m", "ctxarc", *(os.fspath(arg) for arg in args)]
 
 
 def run(

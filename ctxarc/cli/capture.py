@@ -35,7 +35,6 @@ _HOOK_LOCK_WAIT = 55.0
 @click.option("--level", type=click.IntRange(1, 22), default=9, show_default=True, help="Compression level of zstd.")
 @click.option("--as-new-history", is_flag=True, help="Store a rewritten transcript; the old one stays readable.")
 @click.option("--reread", is_flag=True, help="Read sources whose size and time did not change, too.")
-@click.option("--no-index", "index", is_flag=True, flag_value=False, default=True, help="Extend no index.")
 @click.option("--hook", is_flag=True, help="Read a client's hook from stdin; print nothing, end 0 or 1.")
 @lock_wait_option
 @common_options
@@ -53,7 +52,6 @@ def command(
     level: int,
     as_new_history: bool,
     reread: bool,
-    index: bool,
     hook: bool,
     lock_wait: float,
 ) -> int:
@@ -74,7 +72,6 @@ def command(
         level=level,
         as_new_history=as_new_history or hook,
         reread=reread,
-        index=index,
         lock_wait=max(lock_wait, _HOOK_LOCK_WAIT) if hook else lock_wait,
     )
     if hook:

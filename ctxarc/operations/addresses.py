@@ -53,7 +53,7 @@ def resolve(view: View, address: str) -> Piece | State:
     if match["turn"] is None:
         return state
     turn = int(match["turn"])
-    return _piece(view, state.name.decode(), turn, state.object_of(turn), match)
+    return _piece(view, state.name.decode(), turn, view.record.object_of(state, turn), match)
 
 
 def pieces(view: View, state: State) -> Iterator[Piece]:

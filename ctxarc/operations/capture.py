@@ -46,7 +46,6 @@ class CaptureOptions:
         level: zstd level, 1 to 22.
         as_new_history: whether a rewritten source is stored as a new history of its name.
         reread: whether a source is read whose size and time are those of its last capture.
-        index: whether indexes that the archive has are extended.
         lock_wait: seconds to wait for another writer.
 
     """
@@ -56,7 +55,6 @@ class CaptureOptions:
     level: int = DEFAULT_LEVEL
     as_new_history: bool = False
     reread: bool = False
-    index: bool = True
     lock_wait: float = 10.0
 
 

@@ -82,10 +82,16 @@ def _grown(record: Record, number: int, before: Entry, reader: SourceReader) -> 
     keep, start = before.turns, length
     if length < reader.size and length and reader.read(length - 1, length) != b"\n":
         keep -= 1
-        start -= record.objects.row(record.state(number).object_of(keep)).length
+        start -= record.objects.row(_last_object(record, number, before)).length
     growth = Growth("same" if reader.size == length else "grown", keep, start, gaps=gaps)
     _hash(growth, reader, length)
     return growth if growth.source.digest() == before.source_sha256 else None
+
+
+def _last_object(record: Record, number: int, before: Entry) -> int:
+    """The object of the last turn; the newest entry nearly always names it itself."""
+    runs = before.runs or record.state(number).runs
+    return runs[-1].first + runs[-1].turns - 1
 
 
 def _hash(growth: Growth, reader: SourceReader, length: int) -> None:

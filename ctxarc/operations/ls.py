@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.records import excerpt, read_record
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ctxarc.auxiliary.records import Record as Read
-    from ctxarc.preservation.record import Capture, State, Turn
+    from ctxarc.preservation.record import Capture, State
 
 _LOOK = 40
 """Turns at either end of a transcript that are read for its times, project and first words."""
@@ -32,25 +32,31 @@ def ls(archive: Path, *, at: int | None = None) -> Iterator[TranscriptRow]:
 
 
 def _row(view: View, state: State) -> TranscriptRow:
-    turns = list(view.record.turns(state))
-    first = list(_read(view.record, turns[:_LOOK]))
+    first = list(_read(view.record, _objects(state)))
     omitted = view.omitted(state)
     return TranscriptRow(
         transcript=state.name.decode(),
         turns=state.turns,
-        bytes=sum(turn.length for turn in turns),
+        bytes=state.entry.source_bytes - sum(gap.end_byte - gap.start_byte for gap in omitted),
         source_sha256=state.entry.source_sha256.hex(),
         complete=state.complete,
         omitted=omitted,
         first_time=next((read.time for read in first if read.time), None),
-        last_time=next((read.time for read in _read(view.record, turns[: -_LOOK - 1 : -1]) if read.time), None),
+        last_time=next((read.time for read in _read(view.record, _objects(state, backwards=True)) if read.time), None),
         project=next((read.project for read in first if read.project), None),
         text=_first_words(first),
     )
 
 
-def _read(record: Record, turns: Sequence[Turn]) -> Iterator[Read]:
-    return (read_record(bytes(record.turn_bytes(turn.object))) for turn in turns)
+def _objects(state: State, *, backwards: bool = False) -> Iterator[int]:
+    """The objects of the first turns that are held, or of the last ones, from the last on."""
+    step = -1 if backwards else 1
+    runs = (range(run.first, run.first + run.turns)[::step] for run in state.runs[::step] if run.first >= 0)
+    return islice(chain.from_iterable(runs), _LOOK)
+
+
+def _read(record: Record, objects: Iterator[int]) -> Iterator[Read]:
+    return (read_record(bytes(record.turn_bytes(number))) for number in objects)
 
 
 def _first_words(records: Sequence[Read]) -> str:

@@ -282,7 +282,7 @@ class _Check:
 
     def _files(self) -> None:
         """Files of the record's own places that HEAD does not name."""
-        named = {row.name(first) for row, first in zip(self.head.packs, self.record.pack_starts, strict=False)}
+        named = self.head.pack_names()
         for path in sorted((self.path / "pack").iterdir()) if (self.path / "pack").is_dir() else []:
             if path.name not in named:
                 self._leftover(f"pack/{path.name}", f"pack/{path.name}: not named by HEAD")

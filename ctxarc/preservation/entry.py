@@ -115,7 +115,8 @@ class Entry(NamedTuple):
         if flags & ~_KNOWN:
             raise UnsupportedVersion(f"{label}: reserved bits {flags & ~_KNOWN:#x} are set", path="log", found=flags)
         cursor = Cursor(data, ENTRY.size, label)
-        transcript, back, keep, count = (cursor.varint() for _ in range(4))
+        varint = cursor.varint
+        transcript, back, keep, count = varint(), varint(), varint(), varint()
         if (back == 0) != bool(flags & _NAMED):
             raise IndexMismatch(f"{label}: a transcript's first entry has a name, and no other has", path="log")
         runs = tuple(_read_run(cursor) for _ in range(checked("log", "runs", count, len(data))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,11 +110,15 @@ def append_file(path: Path, length: int, data: bytes | bytearray | memoryview) -
 
 
 def replace_file(path: Path, data: bytes | bytearray | memoryview) -> None:
-    """Put ``data`` in the place of the file ``path`` by a rename, flushed before and after."""
+    """Put ``data`` in the place of the file ``path`` by a rename, flushed before; the caller flushes the directory."""
     temporary = path.with_name(path.name + ".tmp")
-    write_file(temporary, data)
-    temporary.replace(path)
-    flush_directory(path.parent)
+    try:
+        write_file(temporary, data)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def flush_directory(path: Path) -> None:

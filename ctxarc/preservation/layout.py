@@ -5,6 +5,7 @@ All integers are little-endian. ``man/ctxa.5`` has the same tables, and a test c
 """
 
 import re
+from itertools import accumulate
 from struct import Struct
 from typing import NamedTuple, Self
 
@@ -250,6 +251,11 @@ class Head(NamedTuple):
         )
         head._check()
         return head
+
+    def pack_names(self) -> set[str]:
+        """The names of all packs."""
+        starts = accumulate((row.objects for row in self.packs), initial=0)
+        return {row.name(first) for row, first in zip(self.packs, starts, strict=False)}
 
     def _check(self) -> None:
         """The tables against the header and against the limits of the format."""

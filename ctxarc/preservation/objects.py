@@ -6,6 +6,7 @@ import sys
 from array import array
 from typing import TYPE_CHECKING
 
+from ctxarc.errors import IndexMismatch
 from ctxarc.preservation.blocks import BLOCK, BlockFile
 from ctxarc.preservation.layout import OBJECT_ROW, OBJECTS_HEADER, ObjectRow
 
@@ -42,7 +43,15 @@ class ObjectTable:
         self.file.close()
 
     def rows(self, first: int, count: int) -> bytes:
-        """Rows ``first`` to ``first + count`` as they lie there, ``36 * count`` bytes."""
+        """Rows ``first`` to ``first + count`` as they lie there, ``36 * count`` bytes.
+
+        Raises:
+            IndexMismatch: the table has fewer.
+
+        """
+        if not 0 <= first <= first + count <= self.count:
+            message = f"objects: rows {first} to {first + count} are named, and there are {self.count}"
+            raise IndexMismatch(message, path="objects", first=first, rows=count)
         return self.file.read(first * _ROW, (first + count) * _ROW)
 
     def row(self, number: int) -> ObjectRow:

@@ -8,6 +8,7 @@ log never change. No byte of a turn leaves before its SHA-256 was compared with 
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
@@ -30,7 +31,7 @@ from ctxarc.preservation import frames
 from ctxarc.preservation.blocks import BlockFile
 from ctxarc.preservation.entry import ENTRY, Entry, Gap, Origin, Run, Runs, entry_size
 from ctxarc.preservation.files import open_file, read_at, read_file
-from ctxarc.preservation.layout import HEAD_LIMIT, LOG_HEADER, MARK, Head, PackRow, read_mark
+from ctxarc.preservation.layout import HEAD_LIMIT, HEAD_MAGIC, LOG_HEADER, MARK, Head, PackRow, read_mark
 from ctxarc.preservation.objects import ObjectTable, digests_of, lengths_of
 
 _OPEN_PACKS = 2
@@ -119,31 +120,6 @@ class State:
         """Whether every turn of the source is held."""
         return not self.entry.partial
 
-    def object_of(self, turn: int) -> int:
-        """The object of a turn.
-
-        Raises:
-            NoSuchTurn: there is no such turn, or it was left out on purpose.
-
-        """
-        at = 0
-        for run in self.runs:
-            if at <= turn < at + run.turns:
-                if run.first >= 0:
-                    return run.first + turn - at
-                raise self._left_out(turn, Run(at, run.turns, run.gap_bytes))
-            at += run.turns
-        name = self.name.decode()
-        message = f"{name} has no turn {turn}; it has {self.turns}, counted from 0"
-        raise NoSuchTurn(message, transcript=name, turn=turn, turns=self.turns)
-
-    def _left_out(self, turn: int, gap: Run) -> NoSuchTurn:
-        name = self.name.decode()
-        message = f"turn {turn} of {name} was left out when it was captured, with turns {gap.first} to "
-        message += f"{gap.first + gap.turns - 1} ({gap.gap_bytes} bytes)"
-        hint = "capture the whole source again, without --max-bytes, to fill it in"
-        return NoSuchTurn(message, hint=hint, transcript=name, turn=turn, gap_turns=gap.turns, gap_bytes=gap.gap_bytes)
-
 
 class Record:
     """The record of the archive at ``path``, open for reading; use it in a ``with`` statement.
@@ -199,6 +175,9 @@ class Record:
     def pack_of(self, number: int) -> Pack:
         """The decoded pack that holds object ``number``."""
         while True:
+            if not 0 <= number < self.pack_starts[-1]:
+                message = f"log: object {number} is named, and there are {self.pack_starts[-1]}"
+                raise IndexMismatch(message, path="log", object=number)
             index = bisect_right(self.pack_starts, number) - 1
             first = self.pack_starts[index]
             if first in self._packs:
@@ -321,11 +300,18 @@ class Record:
 
     def number_of(self, name: bytes) -> int | None:
         """The number of the transcript ``name``, or ``None``."""
-        checksum = xxh3_64_intdigest(name)
-        for number, row in enumerate(self.head.transcripts):
-            if row.name_checksum == checksum and self.entry_at(row.first_entry).name == name:
+        for number in self._numbers.get(xxh3_64_intdigest(name), ()):
+            if self.entry_at(self.head.transcripts[number].first_entry).name == name:
                 return number
         return None
+
+    @cached_property
+    def _numbers(self) -> dict[int, list[int]]:
+        """The numbers of the transcripts by the checksum of their names."""
+        found: dict[int, list[int]] = {}
+        for number, row in enumerate(self.head.transcripts):
+            found.setdefault(row.name_checksum, []).append(number)
+        return found
 
     def last_entry(self, transcript: int) -> Entry:
         """The newest entry of a transcript."""
@@ -392,6 +378,30 @@ class Record:
             start += run.gap_bytes if run.first < 0 else sum(lengths_of(self.objects.rows(run.first, run.turns)))
         return found
 
+    def object_of(self, state: State, turn: int) -> int:
+        """The object of a turn.
+
+        Raises:
+            NoSuchTurn: there is no such turn, or it was left out on purpose.
+
+        """
+        name = state.name.decode()
+        at = 0
+        for run in state.runs:
+            if run.first >= 0 and at <= turn < at + run.turns:
+                return run.first + turn - at
+            at += run.turns
+        for gap in self.gaps(state.runs):
+            if gap.first_turn <= turn < gap.first_turn + gap.turns:
+                message = f"turn {turn} of {name} was left out when it was captured, with bytes {gap.start_byte} to "
+                message += f"{gap.end_byte} of the source, which are turns {gap.first_turn} to "
+                message += f"{gap.first_turn + gap.turns - 1}"
+                hint = "capture the whole source again, without --max-bytes, to fill it in"
+                omitted = [{"start_byte": gap.start_byte, "end_byte": gap.end_byte}]
+                raise NoSuchTurn(message, hint=hint, transcript=name, turn=turn, omitted=omitted)
+        message = f"{name} has no turn {turn}; it has {state.turns}, counted from 0"
+        raise NoSuchTurn(message, transcript=name, turn=turn, turns=state.turns)
+
     def turns(self, state: State) -> Iterator[Turn]:
         """Every held turn of a state, in order, without its bytes."""
         number = start = 0
@@ -415,13 +425,21 @@ def check_mark(path: Path) -> None:
         raise NotAnArchive(f"{path}: a file, not an archive", archive=str(path))
     mark = path / "CTXA"
     if not os.path.lexists(mark):
-        if os.path.lexists(path / "HEAD") and os.path.lexists(path / "pack"):
+        if _has_head(path):
             raise BadMagic(f"{path}: CTXA, the mark of an archive, is gone", path="CTXA")
         raise NotAnArchive(f"{path}: a directory, and not an archive", archive=str(path))
     try:
         read_mark(read_file(mark, "CTXA", 4 * len(MARK)))
     except OSError as error:
         raise from_os_error(error, mark) from error
+
+
+def _has_head(path: Path) -> bool:
+    try:
+        with (path / "HEAD").open("rb") as head:
+            return head.read(len(HEAD_MAGIC)) == HEAD_MAGIC
+    except OSError:
+        return False
 
 
 def read_head(path: Path) -> Head:

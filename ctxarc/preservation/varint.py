@@ -7,6 +7,8 @@ from ctxarc.preservation.layout import COUNT_LIMIT
 
 _MORE = 0x80
 """The bit of a byte that says that another follows."""
+_LONGEST = 63
+"""Bits before the last byte of the longest varint."""
 
 
 def encode(value: int) -> bytes:
@@ -42,18 +44,20 @@ class Cursor:
             LimitExceeded: its value is beyond the format's limit for any number.
 
         """
+        data, at = self.data, self.at
         value = shift = 0
-        while True:
-            if self.at >= len(self.data):
-                raise IndexMismatch(f"{self.label}: ends inside a number", path="log")
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 0x7F) << shift
-            if value >= COUNT_LIMIT or shift > COUNT_LIMIT.bit_length():
-                raise LimitExceeded(f"{self.label}: a number beyond {COUNT_LIMIT}", path="log", limit=COUNT_LIMIT)
-            if byte < _MORE:
-                return value
-            shift += 7
+        try:
+            while (byte := data[at]) >= _MORE and shift < _LONGEST:
+                value |= (byte & 0x7F) << shift
+                shift += 7
+                at += 1
+        except IndexError:
+            raise IndexMismatch(f"{self.label}: ends inside a number", path="log") from None
+        value |= byte << shift
+        if value >= COUNT_LIMIT:
+            raise LimitExceeded(f"{self.label}: a number beyond {COUNT_LIMIT}", path="log", limit=COUNT_LIMIT)
+        self.at = at + 1
+        return value
 
     def take(self, length: int) -> bytes:
         """The next ``length`` bytes.

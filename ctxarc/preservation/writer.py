@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 from xxhash import xxh3_64_intdigest
@@ -96,7 +95,10 @@ class RecordWriter:
         self._transcripts = list(self.head.transcripts)
         self._tree = Tree(self.head.leaves, self.head.peaks)
         self._kept_packs = len(self.head.packs)
-        self._packer = Packer(self._level, self._pack_directory, self._merged)
+        self._packer = self._new_packer()
+
+    def _new_packer(self) -> Packer:
+        return Packer(self._level, self._pack_directory, self._merged)
 
     def __enter__(self) -> Self:
         return self
@@ -106,7 +108,7 @@ class RecordWriter:
 
     def close(self) -> None:
         """Abandon what was not committed, and give up the lock."""
-        self._packer.settle()
+        self._packer.discard(self.head.pack_names())
         if self.record:
             self.record.close()
         if self._scratch:
@@ -161,7 +163,7 @@ class RecordWriter:
     def take_back(self, rows: int) -> None:
         """Take back all objects but the first ``rows`` of this transaction."""
         if self._packer.started:
-            self._packer.settle()
+            self._packer.discard(self.head.pack_names())
             self._begin()
             return
         self._packer.drop(self.new_objects - rows)
@@ -237,7 +239,7 @@ class RecordWriter:
     def _publish(self, packs: tuple[PackRow, ...]) -> None:
         """Write what stands beyond HEAD, flush it, and put a new HEAD in the place of the old one."""
         base = self._base()
-        flush_directory(base / "pack")
+        flush_directory(self._pack_directory())
         files = (self.record.objects.file, self.record.log) if self.record else (None, None)
         objects_tail = _append(base / "objects", OBJECTS_HEADER, files[0], bytes(self._rows))
         log_tail = _append(base / "log", LOG_HEADER, files[1], b"".join(self._entries))
@@ -256,7 +258,9 @@ class RecordWriter:
         )
         if self._scratch:
             write_file(base / "CTXA", MARK)
+        self._packer = self._new_packer()  # from here on the new packs may be committed, and are not discarded
         replace_file(base / "HEAD", head.pack())
+        flush_directory(base)
         if self._scratch:
             self._lock = self._scratch.become(self.path)
             self._scratch = None
@@ -268,10 +272,9 @@ class RecordWriter:
 
     def _tidy(self, head: Head) -> None:
         """Remove packs that HEAD does not name: merged ones, and what a dead writer left."""
-        starts = accumulate((row.objects for row in head.packs), initial=0)
-        named = {row.name(first) for row, first in zip(head.packs, starts, strict=False)}
+        named = head.pack_names()
         for path in (self.path / "pack").iterdir():
-            if path.suffix == ".zst" and path.name not in named:
+            if path.suffix in {".zst", ".tmp"} and path.name not in named:
                 path.unlink(missing_ok=True)
 
     def _base(self) -> Path:
