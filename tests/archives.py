@@ -6,6 +6,7 @@ length and name made right again. Child processes are forked from a server that 
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import resource
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import traceback
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
@@ -24,6 +26,8 @@ from xxhash import xxh3_64_intdigest
 from ctxarc.errors import Refusal
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.cat import cat
+from ctxarc.operations.log import log
+from ctxarc.operations.ls import captures, ls
 from ctxarc.operations.repack import repack
 from ctxarc.operations.sources import Source
 from ctxarc.operations.verify import verify
@@ -283,27 +287,32 @@ _PATIENCE = 60
 """Seconds after which a child that hangs is killed."""
 
 
-class Children:
-    """Runs functions of modules in processes of their own, forked from one that has loaded the package already."""
+def in_child(target: Callable[..., Any], *args: Any) -> tuple[int, Any]:  # noqa: ANN401 - as they are
+    """The exit status of a process that does ``target(*args)``, and what that returned or the refusal's code.
 
-    def __init__(self) -> None:
-        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import archives; archives.serve()"
-        self._server = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    The process is forked from one that has loaded the package already; ``target`` is a function of a module.
+    """
+    server = _server()
+    if not server.stdin or not server.stdout:
+        raise RuntimeError("the server has no pipes")
+    pickle.dump((target, args), server.stdin)
+    server.stdin.flush()
+    status, said = pickle.load(server.stdout)  # noqa: S301 - our own child
+    return os.waitstatus_to_exitcode(status), pickle.loads(said) if said else None  # noqa: S301 - our own child
 
-    def run(self, target: Callable[..., Any], *args: Any) -> tuple[int, Any]:  # noqa: ANN401 - as they are
-        """The exit status of a process that does ``target(*args)``, and what that returned or the refusal's code."""
-        if not self._server.stdin or not self._server.stdout:
-            raise RuntimeError("the server has no pipes")
-        pickle.dump((target, args), self._server.stdin)
-        self._server.stdin.flush()
-        status, said = pickle.load(self._server.stdout)  # noqa: S301 - our own child
-        return os.waitstatus_to_exitcode(status), pickle.loads(said) if said else None  # noqa: S301 - our own child
 
-    def close(self) -> None:
-        """End the server."""
-        with self._server:
-            if self._server.stdin:
-                self._server.stdin.close()
+@cache
+def _server() -> subprocess.Popen[bytes]:
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import archives; archives.serve()"
+    server = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(_end, server)
+    return server
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    with server:
+        if server.stdin:
+            server.stdin.close()
 
 
 def serve() -> None:
@@ -344,6 +353,22 @@ def few_bytes(more: int, target: Callable[..., Any], *args: Any) -> Any:  # noqa
     limit = pages * resource.getpagesize() + more
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return target(*args)
+
+
+def use_all(archive: Path, name: str, data: bytes) -> dict[str, Any]:
+    """What comes of everything that reads the record: results, codes of refusals, or tracebacks."""
+    uses: dict[str, Callable[[], Any]] = {
+        "cat": lambda: read(archive, f"{name}#"),
+        "turn": lambda: read(archive, f"{name}#1"),
+        "log": lambda: sum(row.bytes for row in log(archive, name)),
+        "ls": lambda: len(list(ls(archive))),
+        "captures": lambda: len(list(captures(archive))),
+        "at": lambda: len(read(archive, f"{name}#", at=1)),
+        "quick": lambda: findings(archive, quick=True),
+        "verify": lambda: findings(archive),
+        "capture": lambda: store(archive, data + b"more\n", name).transcripts[0].new_turns,
+    }
+    return {use: _outcome(do_it, ()) for use, do_it in uses.items()}
 
 
 CHANGES = ("open", "write", "ftruncate", "fsync", "mkdir", "rename", "replace", "unlink", "rmdir")

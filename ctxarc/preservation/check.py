@@ -5,8 +5,9 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from itertools import accumulate
-from threading import Thread
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import TYPE_CHECKING, Self
 
 from xxhash import xxh3_64_intdigest
 
@@ -147,7 +148,15 @@ class _Check:
         if self.ends[-1] != self.head.object_bytes:
             message = f"objects: {self.ends[-1]} bytes in all, and HEAD says {self.head.object_bytes}"
             self.out.findings.append(("INDEX_MISMATCH", "objects", message))
-        ahead = _Ahead(self._load, 0 if self.quick else len(self.head.packs))
+        with _Ahead(self._load, 0 if self.quick else len(self.head.packs)) as ahead:
+            tracks = self._log()
+            if self.quick:
+                self._sizes()
+            else:
+                tracks.run(ahead.get, self._compare)
+
+    def _log(self) -> Tracks:
+        """Check the log; the tracks of its states, none where it does not hold."""
         tracks = Tracks(self.record.pack_starts, lambda number: self.ends[number + 1] - self.ends[number])
         try:
             for capture in self._captures():
@@ -155,11 +164,8 @@ class _Check:
         except Damage as damage:
             self.out.add(damage)
             self.out.not_checked.append("the log behind the first entry that does not hold, and the sources' digests")
-            tracks = Tracks(self.record.pack_starts, lambda _: 0)
-        if self.quick:
-            self._sizes()
-        else:
-            tracks.run(ahead.get, self._compare)
+            return Tracks(self.record.pack_starts, lambda _: 0)
+        return tracks
 
     # ----------------------------------------------------------------------------------------------------- log
 
@@ -252,7 +258,7 @@ class _Check:
             except DigestMismatch as refusal:
                 self.out.add(refusal)
                 sound = False
-        self.tell(pack.first and self.ends[pack.first], self.head.object_bytes)
+        self.tell(self.ends[pack.first + len(pack.ends)], self.head.object_bytes)
         return pack if sound else None
 
     def _sizes(self) -> None:
@@ -301,41 +307,43 @@ class _Held:
     capture: Capture | None = None
 
 
-class _Ahead:
-    """Loads what comes next beside the main thread: the item behind the one that was asked for last."""
+class _Ahead(Thread):
+    """Loads the items 0 to ``count`` in order, beside the main thread and at most two ahead of it."""
 
     def __init__(self, load: Callable[[int], Pack | None], count: int) -> None:
-        self._load, self._count = load, count
-        self._next: _Loading | None = self._begin(0)
-
-    def _begin(self, index: int) -> _Loading | None:
-        if index >= self._count:
-            return None
-        loading = _Loading(self._load, index)
-        loading.start()
-        return loading
-
-    def get(self, index: int) -> Pack | None:
-        """The item at ``index``."""
-        if self._next is None or self._next.index != index:
-            return self._load(index)
-        loading, self._next = self._next, None
-        loading.join()
-        if loading.error:
-            raise loading.error
-        self._next = self._begin(index + 1)
-        return loading.pack
-
-
-class _Loading(Thread):
-    def __init__(self, load: Callable[[int], Pack | None], index: int) -> None:
         super().__init__(daemon=True)
-        self._load, self.index = load, index
-        self.pack: Pack | None = None
-        self.error: BaseException | None = None
+        self._load, self._count = load, count
+        self._next = 0
+        self._stopped = False
+        self._room = Semaphore(2)
+        self._loaded: SimpleQueue[tuple[Pack | None, BaseException | None]] = SimpleQueue()
 
     def run(self) -> None:
-        try:
-            self.pack = self._load(self.index)
-        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
-            self.error = error
+        for index in range(self._count):
+            self._room.acquire()
+            if self._stopped:
+                return
+            try:
+                self._loaded.put((self._load(index), None))
+            except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
+                self._loaded.put((None, error))
+
+    def get(self, index: int) -> Pack | None:
+        """The item at ``index``; where it is not the next one it is loaded now."""
+        if index != self._next or index >= self._count:
+            return self._load(index)
+        pack, error = self._loaded.get()
+        self._room.release()
+        self._next += 1
+        if error:
+            raise error
+        return pack
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped = True
+        self._room.release()
+        self.join()

@@ -54,17 +54,20 @@ class Tree:
         self.leaves = leaves
         self.peaks = list(peaks)
 
-    def extend(self, hashes: Iterable[bytes]) -> None:
-        """Append leaves by their hashes."""
-        peaks, leaves = self.peaks, self.leaves
-        for leaf in hashes:
-            node, full = leaf, leaves
+    def extend(self, hashes: Sequence[bytes]) -> None:
+        """Append leaves by their hashes, in subtrees as large as fit where the tree ends."""
+        at = 0
+        while at < len(hashes):
+            fits = 1 << (len(hashes) - at).bit_length() - 1
+            aligned = self.leaves & -self.leaves
+            size = min(fits, aligned) if aligned else fits
+            node, full = _subtree(hashes[at : at + size]), self.leaves // size
             while full & 1:
-                node = sha256(b"\1" + peaks.pop() + node).digest()
+                node = sha256(b"\1" + self.peaks.pop() + node).digest()
                 full >>= 1
-            peaks.append(node)
-            leaves += 1
-        self.leaves = leaves
+            self.peaks.append(node)
+            self.leaves += size
+            at += size
 
     def root(self) -> bytes:
         """The root: the peaks joined from the right; SHA-256 of nothing where there is no leaf."""
@@ -74,3 +77,10 @@ class Tree:
         for peak in reversed(self.peaks[:-1]):
             node = sha256(b"\1" + peak + node).digest()
         return node
+
+
+def _subtree(hashes: Sequence[bytes]) -> bytes:
+    """The root of a perfect tree: the number of ``hashes`` is a power of two."""
+    while len(hashes) > 1:
+        hashes = [sha256(b"\1" + left + right).digest() for left, right in zip(hashes[::2], hashes[1::2], strict=True)]
+    return hashes[0]

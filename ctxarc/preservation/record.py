@@ -142,7 +142,8 @@ class Record:
         if marked:
             check_mark(path)
         try:
-            self.set_head(read_head(path))
+            self.head = read_head(path)
+            self._see_packs(self.head.packs)
             self.objects = ObjectTable(path / "objects", self.head.objects, self.head.objects_tail)
             try:
                 self.log = BlockFile(path / "log", LOG_HEADER, self.head.log_bytes, self.head.log_tail)
@@ -152,10 +153,9 @@ class Record:
         except OSError as error:
             raise from_os_error(error, path) from error
 
-    def set_head(self, head: Head) -> None:
-        """See the packs of ``head``."""
-        self.head = head
-        self.pack_starts = [0, *accumulate(row.objects for row in head.packs)]
+    def _see_packs(self, rows: tuple[PackRow, ...]) -> None:
+        self._pack_rows = rows
+        self.pack_starts = [0, *accumulate(row.objects for row in rows)]
         self._packs.clear()
 
     def close(self) -> None:
@@ -187,9 +187,9 @@ class Record:
                 pack = self.load_pack(index)
             except Truncated:
                 head = read_head(self.path)
-                if head.packs == self.head.packs:
+                if head.packs == self._pack_rows:
                     raise
-                self.set_head(head)
+                self._see_packs(head.packs)
                 self.objects.grow(head.objects, head.objects_tail)
                 continue
             while len(self._packs) >= _OPEN_PACKS:
@@ -199,7 +199,7 @@ class Record:
 
     def load_pack(self, index: int) -> Pack:
         """Read and decode the pack at ``index`` of the pack table."""
-        row, first = self.head.packs[index], self.pack_starts[index]
+        row, first = self._pack_rows[index], self.pack_starts[index]
         label = f"pack/{row.name(first)}"
         return Pack(
             first,
