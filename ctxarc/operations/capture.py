@@ -128,7 +128,7 @@ def in_order(sources: Sequence[Source]) -> list[Source]:
 def _capture_one(call: _Call, source: Source) -> Callable[[], CaptureReport]:
     """Store one source, or raise why not; gives what makes the report once the tally is finished."""
     if source.refusal:
-        raise source.refusal
+        raise SourceFault(source.refusal)
     for _ in range(_TRIES):
         with SourceReader(source) as reader:
             report = None if call.options.reread else _unread(call.writer.record, source, reader)
@@ -270,7 +270,7 @@ def _planned(
     status, refusal = "refused", None
     try:
         if source.refusal:
-            raise source.refusal
+            raise SourceFault(source.refusal)
         with SourceReader(source) as reader:
             size = reader.size
             growth = _judge(record, reader, source, options)

@@ -8,10 +8,20 @@ import shutil
 import stat
 import tempfile
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ctxarc.errors import BadName, BadUsage, DuplicateName, NoSuchSource, Refusal, from_os_error
+from ctxarc.errors import (
+    BadName,
+    BadUsage,
+    DuplicateName,
+    Environment,
+    Missing,
+    NoSuchSource,
+    Refusal,
+    from_os_error,
+)
 from ctxarc.operations.names import SUFFIX, check_name, name_of_path
 from ctxarc.preservation.files import named_faults
 
@@ -58,7 +68,7 @@ def discover(paths: Sequence[str], *, name: str | None = None) -> list[Source]:
         raise BadUsage("--name names one transcript, and there is not exactly one source file", hint="leave --name out")
     found: dict[str, Source] = {}
     for path in paths:
-        for source in _at(Path(path), name):
+        for source in _judged(Path(path), name, alone=len(paths) == 1):
             other = found.setdefault(source.name, source)
             if other is not source and not _same_file(other, source):
                 message = f"{other.label} and {source.label} would both be the transcript {source.name}"
@@ -72,6 +82,7 @@ def spooled(stream: BinaryIO, name: str, path: Path | None = None) -> Source:
     with named_faults():
         spool = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the source
         shutil.copyfileobj(stream, spool, 1 << 20)
+        spool.flush()
     return Source(name, path, spool)
 
 
@@ -111,30 +122,47 @@ def from_hook(payload: bytes) -> list[Source]:
     path = (value.get("transcript_path") or value.get("transcriptPath")) if isinstance(value, dict) else None
     if not isinstance(path, str) or not path or "\0" in path:
         raise BadUsage("the hook's JSON names no transcript_path", hint="see `ctxarc capture --help`")
-    return discover([str(Path(path).expanduser())])
+    try:
+        return discover([str(Path(path).expanduser())])
+    except RuntimeError as error:
+        raise NoSuchSource(f"{path}: {error}", source=path) from error
 
 
 def days_left(path: Path, claude_dir: Path, now: float) -> int | None:
     """Whole days until the client deletes the session at ``path``, or ``None`` where nothing is known of that."""
     if not path.absolute().is_relative_to(claude_dir.absolute() / "projects"):
         return None
-    days: object = CLEANUP_DAYS
     try:
-        settings = json.loads((claude_dir / "settings.json").read_bytes())
-        days = settings.get("cleanupPeriodDays", CLEANUP_DAYS)
-        written = path.stat().st_mtime
-    except (OSError, ValueError, AttributeError, RecursionError):
-        written = path.stat().st_mtime if path.exists() else now
-    if isinstance(days, bool) or not isinstance(days, (int, float)):
-        days = CLEANUP_DAYS
-    return max(0, int(days - (now - written) / 86_400))
+        age = (now - path.stat().st_mtime) / 86_400
+    except OSError:
+        return None
+    return max(0, int(_cleanup_days(claude_dir / "settings.json") - age))
+
+
+def _cleanup_days(settings: Path) -> float:
+    try:
+        days = json.loads(settings.read_bytes())["cleanupPeriodDays"]
+        usable = isinstance(days, (int, float)) and not isinstance(days, bool) and isfinite(days)
+    except (OSError, ValueError, OverflowError, KeyError, TypeError, RecursionError):
+        return CLEANUP_DAYS
+    return days if usable else CLEANUP_DAYS
+
+
+def _judged(path: Path, name: str | None, *, alone: bool) -> list[Source]:
+    """The sources at ``path``; beside others a path that cannot be one is refused with them, and not before."""
+    try:
+        return list(_at(path, name))
+    except (Missing, BadName, Environment) as refusal:
+        if alone:
+            raise
+        return [Source(str(path), path, refusal=refusal)]
 
 
 def _at(path: Path, name: str | None) -> Iterator[Source]:
     try:
         mode = path.stat().st_mode
-    except OSError as error:
-        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+    except (OSError, ValueError) as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError, ValueError)):
             raise NoSuchSource(f"{path}: no such file or directory", source=str(path)) from error
         mode = stat.S_IFREG  # what cannot be looked at is refused when it is read, beside the others
     if stat.S_ISDIR(mode):
@@ -142,7 +170,7 @@ def _at(path: Path, name: str | None) -> Iterator[Source]:
         return
     own = check_name(name) if name is not None else name_of_path([path.name])
     if not stat.S_ISREG(mode):
-        with path.open("rb") as stream:
+        with named_faults(path), path.open("rb") as stream:
             yield spooled(stream, own, path)
         return
     yield Source(own, path)

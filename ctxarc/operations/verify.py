@@ -53,7 +53,7 @@ def verify(  # noqa: PLR0913 - each is a question of its own
 
     """
     wanted = [_digest(each) for each in (expect, extends)]
-    sources = [source for path in against for source in discover([str(path)])]
+    sources = discover([str(path) for path in against])
     checked = check_record(archive, quick=quick, tell=lambda done, total: progress("verifying", done, total))
     findings = [Finding(*finding) for finding in checked.findings]
     if not findings:
@@ -90,6 +90,8 @@ def _compared(archive: Path, sources: Sequence[Source]) -> list[Finding]:
         with Record(archive) as record:
             view = View(record)
             for source in sources:
+                if source.refusal:
+                    raise source.refusal
                 words = _difference(record, _held_of(view, source), source)
                 found += [Finding(SOURCE_DIFFERS, source.label, words)] if words else []
     return found

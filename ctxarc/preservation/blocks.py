@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.errors import ChecksumMismatch
+from ctxarc.errors import ChecksumMismatch, Truncated
 from ctxarc.preservation.files import open_file, read_at
 from ctxarc.preservation.layout import FILE_HEADER, FileHeader
 
@@ -56,6 +56,9 @@ class BlockFile:
         length: bytes of content that are committed.
         tail: checksum of the last, short block.
 
+    Raises:
+        Truncated: the file is shorter than that.
+
     """
 
     def __init__(self, path: Path, header: FileHeader, length: int, tail: int) -> None:
@@ -66,6 +69,9 @@ class BlockFile:
         try:
             size = os.fstat(self._descriptor).st_size
             header.check(read_at(self._descriptor, 0, min(_HEADER, size), self.label), self.label)
+            if size < stored_length(length):
+                message = f"{self.label}: {size} bytes, and HEAD commits {stored_length(length)}"
+                raise Truncated(message, path=self.label, found=size, expected=stored_length(length))
         except BaseException:
             self.close()
             raise

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.errors import Damage, DigestMismatch, Refusal, Truncated, UnsupportedVersion
+from ctxarc.errors import Damage, DigestMismatch, IndexMismatch, Refusal, Truncated, UnsupportedVersion
 from ctxarc.preservation.blocks import stored_length
 from ctxarc.preservation.entry import Gap, Runs
 from ctxarc.preservation.lock import is_held
@@ -215,7 +215,7 @@ class _Check:
         return held + (sum(run.gap_bytes for run in runs.runs if run.first < 0) if gaps else 0)
 
     def _wrong(self, capture: Capture, words: str) -> None:
-        raise DigestMismatch(f"log: capture {capture.number} {words}", path="log")
+        raise IndexMismatch(f"log: capture {capture.number} {words}", path="log")
 
     def _against_head(self, tree: Tree, places: list[tuple[int, int, int, int]]) -> None:
         """The digest, the peaks and the table of transcripts, computed again from the log."""

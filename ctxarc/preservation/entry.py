@@ -193,7 +193,7 @@ class Runs:
                 self.runs[-1] = Run(last.first, last.turns + run.turns)
             else:
                 self.runs.append(run)
-            self.count += run.turns
+            self.count = checked("log", "a transcript's turns", self.count + run.turns)
 
 
 def _read_run(cursor: Cursor) -> Run:

@@ -59,9 +59,6 @@ class Pack:
         self.digests = digests_of(rows)
         self.ends = list(accumulate(lengths))
         self._proved = bytearray(len(lengths))
-        if not self.ends or self.ends[-1] != len(data):
-            message = f"{label}: {len(data)} bytes, and its objects have {self.ends[-1] if self.ends else 0}"
-            raise IndexMismatch(message, path=label)
 
     def span(self, number: int) -> tuple[int, int]:
         """Where object ``number`` lies in ``data``."""
@@ -201,12 +198,11 @@ class Record:
         """Read and decode the pack at ``index`` of the pack table."""
         row, first = self._pack_rows[index], self.pack_starts[index]
         label = f"pack/{row.name(first)}"
-        return Pack(
-            first,
-            frames.decode(row, self._stored(row, first, label), label),
-            self.objects.rows(first, row.objects),
-            label,
-        )
+        rows = self.objects.rows(first, row.objects)
+        if sum(lengths_of(rows)) != row.raw_bytes:
+            message = f"HEAD: {label} has {row.raw_bytes} bytes, and its objects have {sum(lengths_of(rows))}"
+            raise IndexMismatch(message, path="HEAD", pack=label)
+        return Pack(first, frames.decode(row, self._stored(row, first, label), label), rows, label)
 
     def _stored(self, row: PackRow, first: int, label: str) -> bytes:
         descriptor = open_file(self.path / "pack" / row.name(first), label)
@@ -319,6 +315,9 @@ class Record:
 
     def chain(self, transcript: int, offset: int | None = None) -> list[tuple[int, Entry]]:
         """The entries of a transcript from its first to the one at ``offset`` (the newest), with their offsets."""
+        if transcript >= len(self.head.transcripts):
+            message = f"log: transcript {transcript} is named, and HEAD has {len(self.head.transcripts)}"
+            raise IndexMismatch(message, path="log", transcript=transcript)
         row = self.head.transcripts[transcript]
         at = row.last_entry if offset is None else offset
         found = []
