@@ -194,13 +194,16 @@ class Parts:
         """Make the distances between entries, and HEAD's table of transcripts, right again."""
         firsts: dict[int, tuple[int, bytes]] = {}
         lasts: dict[int, int] = {}
+        origins: dict[int, int] = {}
         rows: dict[int, TranscriptRow] = {}
         at = 0
         for index, entry in enumerate(self.entries):
             number = entry.transcript
             back = at - lasts.get(number, at)
-            origin = {"origin": entry.origin or Origin(), "origin_back": 0}
-            self.entries[index] = entry._replace(back=back, **origin)
+            if entry.origin:
+                origins[number] = at
+            from_origin = at - origins[number] if number in origins else entry.origin_back
+            self.entries[index] = entry._replace(back=back, origin_back=0 if entry.origin else from_origin)
             first, name = firsts.setdefault(number, (at, entry.name))
             lasts[number] = at
             rows[number] = TranscriptRow(xxh3_64_intdigest(name), first, at, index + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,11 @@ def turns_of(data: bytes) -> list[bytes]:
     """The turns of a source: its lines with their line feeds."""
     *whole, last = data.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
+
+
+def noise(seed: int) -> random.Random:
+    """Made-up bytes and choices, the same ones each time."""
+    return random.Random(seed)  # noqa: S311 - nothing secret
 
 
 def sha(data: bytes) -> str:

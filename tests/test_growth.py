@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases import NS_A_DAY, digest_of, held, refused, said, session, sha, sound, stored, tree, turns_of
@@ -36,7 +37,7 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "a.ctxa"
 
 
-def refuses(archive: Path, data: bytes, **options: object) -> Refusal:
+def refuses(archive: Path, data: bytes, **options: Any) -> Refusal:  # noqa: ANN401 - options differ
     """The refusal of a source; the archive is as it was."""
     before = tree(archive)
     refusal = refused(lambda: stored(archive, data, **options))
@@ -299,7 +300,7 @@ class Still:
         os.utime(self.path, ns=(mtime_ns, mtime_ns))
 
     def capture(self, name: str = "s", **options: bool) -> CaptureReport:
-        made = CaptureOptions(**options)  # type: ignore[arg-type]
+        made = CaptureOptions(**options)
         result = capture(self.archive, [Source(name, self.path)], made, clock=lambda: self.captured_ns)
         return result.transcripts[0]
 

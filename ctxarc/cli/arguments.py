@@ -27,13 +27,25 @@ def as_utf8(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
+class InWords(click.Option):
+    """An option whose help says in words which values it takes, and not as a range in brackets."""
+
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Click's own, without the range."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
 archive_argument = click.argument("archive", type=click.Path(path_type=Path))
-at_option = click.option("--at", type=click.IntRange(min=1), metavar="CAPTURE", help="Read the state after it.")
+at_option = click.option(
+    "--at", cls=InWords, type=click.IntRange(min=1), metavar="CAPTURE", help="Read the state after that capture."
+)
 lock_wait_option = click.option(
     "--lock-wait",
+    cls=InWords,
     type=click.FloatRange(min=0),
     default=10.0,
-    show_default=True,
     metavar="SECONDS",
-    help="How long to wait for another writer.",
+    help="Wait at most so long for another writer; 10 unless said.",
 )

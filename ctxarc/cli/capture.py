@@ -11,7 +11,7 @@ import click
 from ctxarc.cli import sources
 from ctxarc.cli.arguments import archive_argument, as_utf8, lock_wait_option, number_of_bytes
 from ctxarc.cli.capture_report import print_one, print_plan, print_several
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output
 from ctxarc.cli.progress import ProgressLine
 from ctxarc.errors import BadUsage
@@ -22,7 +22,7 @@ _HOOK_LOCK_WAIT = 55.0
 """Clients end a hook after 60 s."""
 
 
-@click.command("capture")
+@click.command("capture", cls=Command)
 @archive_argument
 @click.argument("source", nargs=-1)
 @click.option("--name", type=as_utf8, metavar="NAME", help="The transcript's name; one source only.")

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from typing import Any
 
-from ctxarc.cli.output import Output, one_line, printable
-from ctxarc.cli.terminal import plural, size, table
+from ctxarc.cli.output import Output, printable
+from ctxarc.cli.terminal import gap_words, name_room, plural, shorten, size, table
 from ctxarc.errors import Refusal, Refused, every_refusal
-from ctxarc.model import CapturePlan, CaptureReport, CaptureResult, PlannedSource, RefusedSource, as_json
+from ctxarc.model import CapturePlan, CaptureReport, CaptureResult, RefusedSource, as_json
 
 _ODDITIES = {
-    "not_json": "not JSON",
-    "glued": "with several values on a line",
-    "torn": "unfinished",
-    "blank": "blank",
+    "torn": ("last line unfinished", "{} lines unfinished"),
+    "not_json": ("1 line not JSON", "{} lines not JSON"),
+    "glued": ("1 line of several values", "{} lines of several values"),
+    "blank": ("1 blank line", "{} blank lines"),
 }
+"""What is said of one, and of several, new turns of each shape that is not one JSON value."""
 
 
 def print_one(out: Output, result: CaptureResult, own: str) -> int:
     """Print a capture of one source, named ``own``, and of what it brought with it; its refusal is raised."""
     for refused in result.refused:
         if refused.transcript == own:
-            raise _again(refused)
+            raise _again(refused.refusal)
     if not out.json:
         return _print_text(out, result)
     fields = _whole(result)
@@ -46,25 +46,32 @@ def print_several(out: Output, result: CaptureResult) -> int:
 
 
 def print_plan(out: Output, plan: CapturePlan) -> None:
-    """Print what a capture would do."""
+    """Print what a capture would do: a row a source, then what would be refused, and why."""
     if out.json:
         out.object(as_json(plan))
         return
+    room = name_room(out)
     rows = [
-        (each.status, size(each.source_bytes), f"+{size(each.new_bytes)}", _planned(each)) for each in plan.transcripts
+        (
+            shorten(printable(each.transcript), room),
+            each.status,
+            size(each.source_bytes),
+            f"+{size(each.new_bytes)}",
+            "" if each.days_left is None else str(each.days_left),
+        )
+        for each in plan.transcripts
     ]
+    known = any(each.days_left is not None for each in plan.transcripts)
+    head = ("transcript", "status", "size", "new", "days left")
     if rows:
-        table(out, ("status", "size", "new", "transcript"), rows, right=frozenset({1, 2}))
-    out.note(f"dry run: {size(sum(each.new_bytes for each in plan.transcripts))} to store, nothing written")
-
-
-def _planned(each: PlannedSource) -> str:
-    facts = []
-    if each.days_left is not None:
-        facts.append(f"its client deletes it in {plural(each.days_left, 'day')}")
-    if each.refusal is not None:
-        facts.append(f"{each.refusal['code']}: {one_line(str(each.refusal['message']))}")
-    return printable(each.transcript) + "".join(f"  ({fact})" for fact in facts)
+        shown = len(head) if known else len(head) - 1
+        table(out, head[:shown], [row[:shown] for row in rows], right=frozenset({2, 3, 4}))
+    for each in plan.transcripts:
+        if each.refusal is not None:
+            out.refuse(_again(each.refusal))
+    if known:
+        out.note("days left: until Claude Code deletes the file (its setting cleanupPeriodDays)")
+    out.note(f"dry run: {size(sum(each.new_bytes for each in plan.transcripts))} to store, nothing was written")
 
 
 def _whole(result: CaptureResult) -> dict[str, Any]:
@@ -79,9 +86,8 @@ def _status(result: CaptureResult) -> int:
     return Refused("").status if result.refused else 0
 
 
-def _again(refused: RefusedSource) -> Refusal:
+def _again(said: dict[str, Any]) -> Refusal:
     """The refusal of a source, as it was before it became data."""
-    said: dict[str, Any] = refused.refusal
     kind = next(kind for kind in every_refusal() if kind.code == said["code"])
     return kind(said["message"], hint=said["hint"], **said["facts"])
 
@@ -90,34 +96,40 @@ def _print_text(out: Output, result: CaptureResult) -> int:
     if not out.quiet:
         _print_stored(out, result)
     for refused in result.refused:
-        out.refuse(_again(refused))
-    fresh = result.transcripts and all(report.new_turns == report.turns for report in result.transcripts)
-    if fresh and not result.refused and result.transcripts[0].capture == 1:
-        out.note(f"next: ctxarc log {shlex.quote(result.archive)}")
+        out.refuse(_again(refused.refusal))
+    if result.refused:
+        out.note(f"{_of_all(result.refused, result)} refused, for the reasons above; the others are stored")
+    elif result.transcripts and all(report.new_turns == report.turns for report in result.transcripts):
+        verb = "log" if len(result.transcripts) == 1 else "ls"
+        out.note(f"next: ctxarc {verb} {shlex.quote(result.archive)}")
     return _status(result)
+
+
+def _of_all(refused: tuple[RefusedSource, ...], result: CaptureResult) -> str:
+    return f"{len(refused):,} of {plural(len(refused) + len(result.transcripts), 'source')}"
 
 
 def _print_stored(out: Output, result: CaptureResult) -> None:
     changed = [report for report in result.transcripts if not report.unchanged]
     shown = changed if len(result.transcripts) > 1 else result.transcripts
-    if shown:
-        table(
-            out,
-            ("turns", "new", "size", "transcript"),
-            [_cells(report) for report in shown],
-            right=frozenset({0, 1, 2}),
-        )
-    unchanged = len(result.transcripts) - len(shown)
-    if unchanged:
-        out.line(f"{plural(unchanged, 'transcript')} unchanged")
-    out.line(f"digest {result.archive_digest}  {printable(result.archive)}, {size(result.archive_bytes)}")
+    rows = [_cells(out, report) for report in shown]
+    if rows:
+        head = ("transcript", "turns", "new", "size", "of the new turns")
+        width = len(head) if any(row[-1] for row in rows) else len(head) - 1
+        table(out, head[:width], [row[:width] for row in rows], right=frozenset({1, 2, 3}))
+    if len(result.transcripts) > len(shown):
+        out.line(f"{plural(len(result.transcripts) - len(shown), 'transcript')} unchanged")
+    for report in shown:
+        if not report.complete:
+            name = f"{printable(report.transcript)}: " if len(shown) > 1 else ""
+            out.line(out.paint(f"incomplete  {name}{gap_words(report.omitted)}", "yellow"))
+    out.line(f"archive  {printable(result.archive)}, {size(result.archive_bytes)}")
+    out.line(f"digest   {result.archive_digest}")
 
 
-def _cells(report: CaptureReport) -> Sequence[str]:
-    facts = [f"{getattr(report, kind):,} {words}" for kind, words in _ODDITIES.items() if getattr(report, kind)]
-    if report.unchanged:
-        facts.append("unchanged")
-    if not report.complete:
-        facts.append(f"incomplete: {size(sum(gap.end_byte - gap.start_byte for gap in report.omitted))} left out")
-    name = printable(report.transcript) + (f"  ({', '.join(facts)})" if facts else "")
-    return (f"{report.turns:,}", f"+{report.new_turns:,}", size(report.source_bytes), name)
+def _cells(out: Output, report: CaptureReport) -> tuple[str, str, str, str, str]:
+    counts = {kind: getattr(report, kind) for kind in _ODDITIES}
+    said = [_ODDITIES[kind][count > 1].format(f"{count:,}") for kind, count in counts.items() if count]
+    new = "unchanged" if report.unchanged else f"+{report.new_turns:,}"
+    name = shorten(printable(report.transcript), name_room(out))
+    return (name, f"{report.turns:,}", new, size(report.source_bytes), ", ".join(said))

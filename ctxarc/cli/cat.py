@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.errors import BadUsage
 from ctxarc.model import as_json
 from ctxarc.operations.cat import cat, cat_rows
 
 
-@click.command("cat")
+@click.command("cat", cls=Command)
 @archive_argument
 @click.argument("address", nargs=-1, type=as_utf8)
 @click.option("--range", "span", metavar="START-END", help="A range of bytes of the whole transcript.")

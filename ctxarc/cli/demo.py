@@ -19,7 +19,7 @@ import click
 
 from ctxarc.cli import main
 from ctxarc.cli.demo_transcript import SESSION, first_save, rewritten_save, second_save
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output
 
 _FILE = f"{SESSION}.jsonl"
@@ -52,7 +52,7 @@ STEPS = (
 )  # fmt: skip
 
 
-@click.command("demo")
+@click.command("demo", cls=Command)
 @common_options
 def command(out: Output) -> int:
     """Show the whole loop on a small built-in transcript.

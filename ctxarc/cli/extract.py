@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.cli.terminal import plural, size
 from ctxarc.model import as_json
 from ctxarc.operations.extract import extract
 
 
-@click.command("extract")
+@click.command("extract", cls=Command)
 @archive_argument
 @click.argument("name", nargs=-1, type=as_utf8)
 @click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.errors import BadUsage
 from ctxarc.model import as_json
@@ -17,7 +17,7 @@ from ctxarc.operations.ls import names
 _TIME_LIMIT = 10.0
 
 
-@click.command("find")
+@click.command("find", cls=Command)
 @archive_argument
 @click.argument("pattern", required=False, type=as_utf8)
 @click.option("-F", "--fixed", is_flag=True, help="Patterns are exact text (the default).")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.cli.terminal import cell_width, columns, fit, pad, plural, size
 from ctxarc.model import ArchiveInfo, as_json
@@ -17,7 +17,7 @@ _BAR_CELLS = 24
 _NAMES_SHOWN = 5
 
 
-@click.command("info")
+@click.command("info", cls=Command)
 @archive_argument
 @click.option("--digest", is_flag=True, help="Print `DIGEST  NAME.ctxa` and nothing else.")
 @common_options

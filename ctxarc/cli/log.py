@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, pad, size, when
 from ctxarc.model import TurnRow, as_json
@@ -20,7 +20,7 @@ _LEAST_TEXT = 8
 _COLORS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
 
 
-@click.command("log")
+@click.command("log", cls=Command)
 @archive_argument
 @click.argument("name", required=False, type=as_utf8)
 @click.option("-n", "--lines", type=click.IntRange(min=1), metavar="N", help="The last N turns only.")

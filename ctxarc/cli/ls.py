@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, at_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, size, table, when
 from ctxarc.errors import BadUsage
@@ -19,7 +19,7 @@ from ctxarc.operations.ls import ls as list_transcripts
 _LEAST_NAME = 24
 
 
-@click.command("ls")
+@click.command("ls", cls=Command)
 @archive_argument
 @click.option("--captures", is_flag=True, help="List captures in place of transcripts.")
 @at_option

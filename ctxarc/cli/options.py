@@ -1,4 +1,4 @@
-"""The global options, which stand before or after the command and mean the same."""
+"""The global options, which stand before or after the command and mean the same, and the class of every command."""
 
 from __future__ import annotations
 
@@ -12,6 +12,25 @@ from ctxarc.cli.output import Output
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_GLOBAL = frozenset({"json", "quiet", "no_color", "version", "help"})
+"""Names of the parameters that every command has."""
+
+
+class Command(click.Command):
+    """A command whose help shows its own options first, and the global ones in a section of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the two sections."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Global options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and not isinstance(parameter, click.Argument):
+                sections["Global options" if parameter.name in _GLOBAL else "Options"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 def _merge(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -33,16 +52,19 @@ def _version(context: click.Context, parameter: click.Parameter, value: bool) ->
 
 def global_options(function: Callable[P, R]) -> Callable[P, R]:
     """The options that every command and the group itself take; they are merged into the command's :class:`Output`."""
-    options = [
-        click.option("--json", is_flag=True, expose_value=False, callback=_merge, help="Print JSON on stdout."),
-        click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_merge, help="Results only."),
-        click.option("--no-color", is_flag=True, expose_value=False, callback=_merge, help="No colours."),
+    flags = [
+        click.option("--json", is_flag=True, expose_value=False, callback=_merge, help="Print JSON, for programs."),
+        click.option(
+            "-q", "--quiet", is_flag=True, expose_value=False, callback=_merge, help="Leave out notes and progress."
+        ),
+        click.option("--no-color", is_flag=True, expose_value=False, callback=_merge, help="Print without colours."),
         click.option(
             "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
         ),
+        click.help_option("-h", "--help", help="Print this page."),
     ]
-    for option in reversed(options):
-        function = option(function)
+    for flag in reversed(flags):
+        function = flag(function)
     return function
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, lock_wait_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output
 from ctxarc.cli.progress import ProgressLine
 from ctxarc.cli.terminal import plural, size
@@ -17,7 +17,7 @@ from ctxarc.operations.repack import repack
 _LEVEL = 19
 
 
-@click.command("repack")
+@click.command("repack", cls=Command)
 @archive_argument
 @click.option(
     "--level", type=click.IntRange(1, 22), default=_LEVEL, show_default=True, help="Compression level of zstd."

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import size, when
 from ctxarc.model import TurnText, as_json
@@ -15,7 +15,7 @@ from ctxarc.operations.ls import names
 from ctxarc.operations.show import show as read_turns
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @archive_argument
 @click.argument("address", nargs=-1, required=True, type=as_utf8)
 @at_option

@@ -13,12 +13,16 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from ctxarc.cli.output import Output, printable
+from ctxarc.model import ByteRange
 
 _WIDE = {"W": 2, "F": 2}
 _NO_WIDTH = {"Mn", "Me", "Cf"}
 _ELLIPSIS = "…"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)")
 _KIB = 1024
+_SESSION_ID = 36
+_LEAST_LAST = 8
+_RANGES_SHOWN = 3
 
 
 def cell_width(text: str) -> int:
@@ -45,6 +49,25 @@ def fit(text: str, cells: int | None) -> str:
             break
         kept.append(char)
     return "".join(kept) + _ELLIPSIS if cells > 0 else ""
+
+
+def shorten(text: str, cells: int | None) -> str:
+    """``text`` cut in its middle to that many cells: the beginning of a name finds it, the end tells it from others."""
+    if cells is None or cell_width(text) <= cells:
+        return text
+    behind, used = "", 0
+    for char in reversed(text):
+        used += _cells(char)
+        if used > cells // 3:
+            break
+        behind = char + behind
+    return fit(text, cells - cell_width(behind)) + behind
+
+
+def name_room(out: Output) -> int | None:
+    """Cells that names may take in a table: a session's id fits, and half of a wide terminal; None is no limit."""
+    width = columns(out)
+    return None if width is None else max(_SESSION_ID, width // 2 - 8)
 
 
 def pad(text: str, cells: int, *, right: bool = False) -> str:
@@ -74,12 +97,13 @@ def table(
     """
     lines = [head, *rows]
     widths = [max(cell_width(line[at]) for line in lines) for at in range(len(head))]
+    last = len(head) - 1
     left = columns(out)
+    if left is not None:
+        widths[last] = min(widths[last], max(left - sum(widths[:last]) - 2 * last, _LEAST_LAST))
     for number, line in enumerate(lines):
-        cells = [pad(cell, widths[at], right=at in right) for at, cell in enumerate(line[:-1])]
-        start = "  ".join(cells)
-        room = None if left is None else max(left - cell_width(start) - 2, 8)
-        text = f"{start}  {fit(line[-1], room)}".rstrip()
+        cells = [*line[:last], fit(line[last], widths[last])]
+        text = "  ".join(pad(cell, widths[at], right=at in right) for at, cell in enumerate(cells)).rstrip()
         out.line(text if number else out.paint(text, dim=True))
 
 
@@ -106,3 +130,12 @@ def when(time: str | None) -> str:
         return ""
     match = _TIME.match(time)
     return f"{match[1]} {match[2]}" if match else printable(time)
+
+
+def gap_words(omitted: Sequence[ByteRange]) -> str:
+    """Which bytes of a source are not held, and how much that is."""
+    ranges = [f"{gap.start_byte:,} to {gap.end_byte:,}" for gap in omitted[:_RANGES_SHOWN]]
+    if len(omitted) > _RANGES_SHOWN:
+        ranges.append(f"{plural(len(omitted) - _RANGES_SHOWN, 'more range')}")
+    total = size(sum(gap.end_byte - gap.start_byte for gap in omitted))
+    return f"bytes {', '.join(ranges)} of the source were left out ({total})"

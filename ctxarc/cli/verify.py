@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument
-from ctxarc.cli.options import common_options
+from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import plural, size
 from ctxarc.model import VerifyResult, as_json
 from ctxarc.operations.verify import verify
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @archive_argument
 @click.option("--quick", is_flag=True, help="Check structure and headers, and say what was not read.")
 @click.option("--expect", metavar="DIGEST", help="Refuse any state of the archive but this one.")

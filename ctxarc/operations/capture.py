@@ -127,8 +127,6 @@ def in_order(sources: Sequence[Source]) -> list[Source]:
 
 def _capture_one(call: _Call, source: Source) -> Callable[[], CaptureReport]:
     """Store one source, or raise why not; gives what makes the report once the tally is finished."""
-    if source.refusal:
-        raise SourceFault(source.refusal)
     for _ in range(_TRIES):
         with SourceReader(source) as reader:
             report = None if call.options.reread else _unread(call.writer.record, source, reader)
@@ -196,7 +194,7 @@ def _new(source: Source, number: int, size: int, growth: Growth, stored: Stored)
         transcript=source.name,
         capture=number,
         turns=growth.keep + left_out + stored.turns,
-        new_turns=stored.turns,
+        new_turns=stored.turns - growth.stored_again,
         source_bytes=size,
         source_sha256=growth.source.hexdigest(),
         complete=not stored.gaps,
@@ -269,8 +267,6 @@ def _planned(
     size = new_bytes = 0
     status, refusal = "refused", None
     try:
-        if source.refusal:
-            raise SourceFault(source.refusal)
         with SourceReader(source) as reader:
             size = reader.size
             growth = _judge(record, reader, source, options)

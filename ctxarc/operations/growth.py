@@ -30,6 +30,7 @@ class Growth:
         source: SHA-256 over the source's first ``hashed`` bytes.
         held: SHA-256 over what is held of the source's first ``start`` bytes.
         held_bytes: the bytes of those.
+        stored_again: turns that are held and are part of what is new all the same, since a gap before them is filled.
 
     """
 
@@ -43,6 +44,7 @@ class Growth:
     hashed: int = 0
     held: Any = field(default_factory=sha256)
     held_bytes: int = 0
+    stored_again: int = 0
 
 
 def judge(record: Record | None, reader: SourceReader, name: str, *, fills: bool, new_history: bool) -> Growth:
@@ -68,7 +70,8 @@ def judge(record: Record | None, reader: SourceReader, name: str, *, fills: bool
     if growth is None:
         growth = _rewritten(record, record.state(number), reader, name, new_history=new_history)
     elif fills and before.partial:
-        growth = Growth("grown")
+        held = sum(run.turns for run in record.state(number).runs if run.first >= 0)
+        growth = Growth("grown", stored_again=held)
     growth.before, growth.capture = before, record.head.transcripts[number].last_capture
     return growth
 

@@ -32,11 +32,13 @@ class SourceReader:
         mtime_ns: its time, 0 for a stream.
 
     Raises:
-        SourceFault: it cannot be read.
+        SourceFault: it cannot be read, or was refused before.
 
     """
 
     def __init__(self, source: Source) -> None:
+        if source.refusal:
+            raise SourceFault(source.refusal)
         self._source = source
         try:
             if source.spool is not None:

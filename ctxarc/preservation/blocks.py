@@ -67,14 +67,17 @@ class BlockFile:
         self._tail = tail
         self._descriptor = open_file(path, self.label)
         try:
-            size = os.fstat(self._descriptor).st_size
-            header.check(read_at(self._descriptor, 0, min(_HEADER, size), self.label), self.label)
-            if size < stored_length(length):
-                message = f"{self.label}: {size} bytes, and HEAD commits {stored_length(length)}"
-                raise Truncated(message, path=self.label, found=size, expected=stored_length(length))
+            self._check(header)
         except BaseException:
             self.close()
             raise
+
+    def _check(self, header: FileHeader) -> None:
+        size = self.stored_bytes()
+        header.check(read_at(self._descriptor, 0, min(_HEADER, size), self.label), self.label)
+        if size < stored_length(self.length):
+            message = f"{self.label}: {size} bytes, and HEAD commits {stored_length(self.length)}"
+            raise Truncated(message, path=self.label, found=size, expected=stored_length(self.length))
 
     def close(self) -> None:
         """Close the file."""

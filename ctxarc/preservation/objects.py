@@ -93,9 +93,15 @@ class DigestMap:
     """
 
     def __init__(self, table: ObjectTable) -> None:
-        self._table = table
         self._numbers: dict[int, int] = {}
-        for start in range(0, table.count, _CHUNK // _ROW):
+        self._count = 0
+        self.extend(table)
+
+    def extend(self, table: ObjectTable) -> None:
+        """Take in the rows that ``table``, the same one later, has more."""
+        self._table = table
+        begin, self._count = self._count, table.count
+        for start in range(begin, table.count, _CHUNK // _ROW):
             rows = table.rows(start, min(_CHUNK // _ROW, table.count - start))
             column = bytearray(len(rows) // _ROW * 8)
             for place in range(8):

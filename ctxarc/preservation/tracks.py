@@ -8,11 +8,13 @@ move forward together, pack by pack, each as far as the pack at hand carries it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from ctxarc.preservation.entry import Runs
+from ctxarc.preservation.entry import Run, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -54,6 +56,7 @@ class Tracks:
         self._length_of = length_of
         self._current: dict[int, _Track] = {}
         self._roots: list[_Track] = []
+        self._fresh: list[_Track] = []
         self._furthest: dict[int, int] = {}
         self._wanted: dict[int, set[int]] = {}
         self._wanted_bytes = 0
@@ -72,7 +75,7 @@ class Tracks:
         track.due.setdefault(track.end, []).append(capture)
 
     def _branch(self, track: _Track | None, keep: int) -> _Track:
-        while track and track.start > keep:
+        while track and track.start >= keep:
             track = track.parent
         new = _Track(keep, track if keep else None)
         if track and keep:
@@ -107,29 +110,34 @@ class Tracks:
             found: told each capture with the SHA-256 of what is held, or ``None`` where that cannot be computed.
 
         """
-        for root in self._roots:
-            self._start(root, found)
+        self._fresh.extend(self._roots)
+        self._begin(found)
         for index in range(len(self._starts) - 1):
             self._visit(index, load(index), found)
         while self._waiting:
             for index in sorted(self._waiting):
                 self._visit(index, load(index), found)
 
-    def _start(self, track: _Track, found: Callable[[Capture, bytes | None], None]) -> None:
-        walk = self._walk(track, found)
-        self._tracks[walk] = track
-        self._wait(walk, None)
+    def _begin(self, found: Callable[[Capture, bytes | None], None]) -> None:
+        """Let fresh tracks go on until each needs a pack; they may branch off further ones."""
+        while self._fresh:
+            track = self._fresh.pop()
+            walk = self._walk(track, found)
+            self._tracks[walk] = track
+            self._wait(walk, None)
 
     def _visit(self, index: int, pack: Pack | None, found: Callable[[Capture, bytes | None], None]) -> None:
-        for number in self._wanted.pop(index, ()) if pack else ():
-            start, end = pack.span(number) if pack else (0, 0)
-            self._kept[number] = bytes(pack.data[start:end]) if pack else b""
+        if pack:
+            for number in self._wanted.pop(index, ()):
+                start, end = pack.span(number)
+                self._kept[number] = bytes(pack.data[start:end])
         while walks := self._waiting.pop(index, None):
             for walk in walks:
                 if pack:
                     self._wait(walk, pack)
                 else:
                     _lost(self._tracks.pop(walk), found)
+            self._begin(found)
 
     def _wait(self, walk: Generator[int, Pack], pack: Pack | None) -> None:
         """Let a track go on until it needs another pack."""
@@ -143,17 +151,20 @@ class Tracks:
     def _walk(self, track: _Track, found: Callable[[Capture, bytes | None], None]) -> Generator[int, Pack]:
         """Hash one track; yields the index of the pack that it needs and is sent it."""
         at = track.start
-        self._happen(track, at, found)
-        for run in track.runs.runs:
+        stops = deque(sorted(track.due))
+        for run in [Run(-1, 0), *track.runs.runs]:
             number, left = run.first, run.turns
-            while left:
-                step = min([left, *(turn - at for turn in track.due if turn > at)])
+            while True:
+                if stops and stops[0] == at:
+                    self._happen(track, stops.popleft(), found)
+                if not left:
+                    break
+                step = min(left, stops[0] - at) if stops else left
                 if number >= 0:
                     yield from self._feed(track, number, number + step)
                     number += step
                 at += step
                 left -= step
-                self._happen(track, at, found)
 
     def _feed(self, track: _Track, number: int, end: int) -> Generator[int, Pack]:
         while number < end:
@@ -168,19 +179,20 @@ class Tracks:
 
     def _happen(self, track: _Track, at: int, found: Callable[[Capture, bytes | None], None]) -> None:
         """Compare and branch where ``at`` turns are reached."""
-        for what in track.due.pop(at, ()):
+        for what in track.due.pop(at):
             if isinstance(what, _Track):
                 what.digest = track.digest.copy()
-                self._start(what, found)
+                self._fresh.append(what)
             else:
                 found(what, track.digest.digest())
 
 
 def _lost(track: _Track, found: Callable[[Capture, bytes | None], None]) -> None:
     """Tell that what is still due on a track, and on those that branch off it, cannot be computed."""
-    for due in track.due.values():
-        for what in due:
+    lost = [track]
+    while lost:
+        for what in chain.from_iterable(lost.pop().due.values()):
             if isinstance(what, _Track):
-                _lost(what, found)
+                lost.append(what)
             else:
                 found(what, None)

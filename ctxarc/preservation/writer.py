@@ -71,6 +71,7 @@ class RecordWriter:
         self._level = level
         self._scratch: Scratch | None = None
         self._lock: Lock | None = None
+        self._map: DigestMap | None = None
         self.record: Record | None = None
         with named_faults(path):
             if os.path.lexists(path) and not _is_empty_directory(path):
@@ -86,7 +87,8 @@ class RecordWriter:
     def _begin(self) -> None:
         """Start a transaction on what is committed."""
         self.head = self.record.head if self.record else EMPTY_HEAD
-        self._map: DigestMap | None = None
+        if self._map and self.record:
+            self._map.extend(self.record.objects)
         self._added: dict[bytes, int] = {}
         self._rows = bytearray()
         self._entries: list[bytes] = []
