@@ -20,7 +20,7 @@ from ctxarc.operations.sizes import archive_bytes
 from ctxarc.operations.sources import days_left
 from ctxarc.operations.storing import ShapeTally, Stored, Storing, left_out_to, store
 from ctxarc.preservation.entry import TEXT_LIMIT, Entry, Origin
-from ctxarc.preservation.record import Record
+from ctxarc.preservation.record import Record, is_vacant
 from ctxarc.preservation.writer import DEFAULT_LEVEL, LostRace, RecordWriter
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def plan(
 
     """
     options = options or CaptureOptions()
-    if not os.path.lexists(archive):
+    if is_vacant(archive):
         rows = [_planned(None, source, options, claude_dir, now) for source in in_order(sources)]
     else:
         with Record(archive) as record:
@@ -270,8 +270,9 @@ def _planned(
         with SourceReader(source) as reader:
             size = reader.size
             growth = _judge(record, reader, source, options)
-            left_out_to(reader, growth.start, options.max_bytes, allowed=options.allow_truncation, label=source.label)
-            status, new_bytes = growth.status, size - growth.start
+            allowed = options.allow_truncation
+            border = left_out_to(reader, growth.start, options.max_bytes, allowed=allowed, label=source.label)
+            status, new_bytes = growth.status, size - border
     except (Refused, SourceFault) as error:
         refusal = error.refusal if isinstance(error, SourceFault) else error
         status = _STATUS_OF.get(type(refusal), "refused")

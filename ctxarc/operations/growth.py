@@ -139,6 +139,9 @@ def first_difference(record: Record, state: State, reader: SourceReader) -> tupl
         end = turn.start_byte + turn.length
         there = reader.read(turn.start_byte, end)
         if sha256(there).digest() != turn.digest:
+            cut = next((gap for gap in gaps if gap.start_byte <= reader.size < gap.end_byte == turn.start_byte), None)
+            if cut:
+                return cut.first_turn, cut.start_byte, reader.size
             held = record.turn_bytes(turn.object)
             same = next(
                 (at for at, (one, other) in enumerate(zip(there, held, strict=False)) if one != other),
@@ -157,7 +160,7 @@ def _refusal(
     gaps: Sequence[Gap] = record.gaps(state.runs)
     facts: dict[str, Any] = {"transcript": name, "turn": turn, "byte": byte}
     facts |= {"source_bytes": reader.size, "held_source_bytes": state.entry.source_bytes}
-    inside = next((gap for gap in gaps if gap.start_byte == byte), None)
+    inside = next((gap for gap in gaps if gap.start_byte == byte < reader.size), None)
     if inside:
         message = (
             f"{name}: the source is not the one that was captured; the difference lies in bytes that were left out, "

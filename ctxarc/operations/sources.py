@@ -175,7 +175,7 @@ def _at(path: Path, name: str | None) -> Iterator[Source]:
         return
     yield Source(own, path)
     for file in _belongings(path):
-        yield Source(check_name(f"{own}/{name_of_path(file.relative_to(path.with_suffix('')).parts)}"), file)
+        yield _named(file, file.relative_to(path.with_suffix("")), f"{own}/")
 
 
 def _in_directory(root: Path) -> Iterator[Source]:
@@ -190,10 +190,15 @@ def _in_directory(root: Path) -> Iterator[Source]:
     for path in list(files):
         files.update(dict.fromkeys(_belongings(path)))
     for path in files:
-        try:
-            yield Source(name_of_path(path.relative_to(root).parts), path)
-        except BadName as refusal:
-            yield Source(str(path), path, refusal=refusal)
+        yield _named(path, path.relative_to(root), "")
+
+
+def _named(path: Path, relative: Path, before: str) -> Source:
+    """The file ``path`` under its name, or refused where it can have none."""
+    try:
+        return Source(check_name(before + name_of_path(relative.parts)), path)
+    except BadName as refusal:
+        return Source(str(path), path, refusal=refusal)
 
 
 def _cannot_list(error: OSError) -> None:

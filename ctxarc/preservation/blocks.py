@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.errors import ChecksumMismatch, Truncated
+from ctxarc.errors import ChecksumMismatch, IndexMismatch, Truncated
 from ctxarc.preservation.files import open_file, read_at
 from ctxarc.preservation.layout import FILE_HEADER, FileHeader
 
@@ -97,11 +97,15 @@ class BlockFile:
         """Bytes ``start`` to ``end`` of the content; every block they touch is checked.
 
         Raises:
+            IndexMismatch: less is committed.
             Truncated: the file is shorter than its committed length.
             ChecksumMismatch: a block is not what was written.
 
         """
-        if start >= end:
+        if not 0 <= start <= end <= self.length:
+            message = f"{self.label}: content bytes {start} to {end} are named, and there are {self.length}"
+            raise IndexMismatch(message, path=self.label, start=start, end=end)
+        if start == end:
             return b""
         first, last = start // BLOCK, (end - 1) // BLOCK
         at = _HEADER + first * _STRIDE

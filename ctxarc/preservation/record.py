@@ -282,10 +282,11 @@ class Record:
             last[entry.transcript : entry.transcript + 1] = [(at, name)]
             if entry.origin:
                 origins[entry.transcript] = at, entry.origin
-            if origins[entry.transcript][0] != at - entry.origin_back:
+            origin_at, origin = origins.get(entry.transcript, (-1, Origin()))
+            if origin_at != at - entry.origin_back:
                 raise IndexMismatch(f"{label} has its origin where none is", path="log")
             number += 1
-            yield Capture(number, at, name, entry, origins[entry.transcript][1])
+            yield Capture(number, at, name, entry, origin)
             at += size
 
     # ------------------------------------------------------------------------------------------- transcripts
@@ -414,6 +415,11 @@ class Record:
                 yield Turn(number, run.first + index, digest, start, length)
                 number += 1
                 start += length
+
+
+def is_vacant(path: Path) -> bool:
+    """Whether an archive can be made at ``path``: nothing is there, or an empty directory."""
+    return not os.path.lexists(path) or (path.is_dir() and not path.is_symlink() and not any(path.iterdir()))
 
 
 def check_mark(path: Path) -> None:

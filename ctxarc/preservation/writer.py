@@ -7,7 +7,6 @@ first commit.
 
 from __future__ import annotations
 
-import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,7 +32,7 @@ from ctxarc.preservation.lock import Lock
 from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
 from ctxarc.preservation.objects import DigestMap
 from ctxarc.preservation.packing import Packer
-from ctxarc.preservation.record import Record
+from ctxarc.preservation.record import Record, is_vacant
 from ctxarc.preservation.scratch import RECORD_LOCK, LostRace, Scratch
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class RecordWriter:
         self._map: DigestMap | None = None
         self.record: Record | None = None
         with named_faults(path):
-            if os.path.lexists(path) and not _is_empty_directory(path):
+            if not is_vacant(path):
                 Record(path).close()
                 self._lock = Lock(path / RECORD_LOCK, lock_wait)
                 try:
@@ -385,7 +384,3 @@ def _append(path: Path, header: FileHeader, file: BlockFile | None, data: bytes)
         stored, tail = appended(file.tail(), data)
         append_file(path, stored_length(file.length), stored)
     return tail
-
-
-def _is_empty_directory(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
