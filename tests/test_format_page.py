@@ -80,8 +80,8 @@ def plain(roff: str) -> str:
 
 def section(title: str) -> str:
     """The source of the section or subsection called ``title``."""
-    _, _, rest = PAGE.read_text(encoding="ascii").partition(f"{title}\n")
-    return re.split(r"^\.S[hs] ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    parts = re.split(r"^\.S[hs] (.*)\n", PAGE.read_text(encoding="ascii"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[title]
 
 
 def rows(text: str) -> list[list[str]]:

@@ -102,11 +102,11 @@ class BlockFile:
             ChecksumMismatch: a block is not what was written.
 
         """
-        if not 0 <= start <= end <= self.length:
+        if start >= end:
+            return b""
+        if not 0 <= start < end <= self.length:
             message = f"{self.label}: content bytes {start} to {end} are named, and there are {self.length}"
             raise IndexMismatch(message, path=self.label, start=start, end=end)
-        if start == end:
-            return b""
         first, last = start // BLOCK, (end - 1) // BLOCK
         at = _HEADER + first * _STRIDE
         size = min((last + 1) * _STRIDE + _HEADER, stored_length(self.length)) - at
