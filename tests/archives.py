@@ -22,6 +22,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh3_64_intdigest
+from zstandard import ZstdCompressor
 
 from ctxarc.errors import Refusal
 from ctxarc.operations.capture import CaptureOptions, capture
@@ -31,9 +32,8 @@ from ctxarc.operations.ls import captures, ls
 from ctxarc.operations.repack import repack
 from ctxarc.operations.sources import Source
 from ctxarc.operations.verify import verify
-from ctxarc.preservation import frames
 from ctxarc.preservation.blocks import appended
-from ctxarc.preservation.entry import Entry, Gap, Origin, Runs
+from ctxarc.preservation.entry import Gap, Origin, Runs
 from ctxarc.preservation.layout import (
     LOG_HEADER,
     OBJECT_ROW,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ctxarc.model import CaptureResult
 
 NOON = 1_700_000_000_000_000_000
-"""The time of every capture here, earlier than any file's: no source is taken for unchanged by its time."""
+"""The time of every capture here, and of every source: so close that none is taken for unchanged by its time."""
 
 
 # ------------------------------------------------------------------------------------------------ making and reading
@@ -82,6 +82,7 @@ def source_of(archive: Path, name: str, data: bytes) -> Source:
     path = archive.parent / "sources" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
+    os.utime(path, ns=(NOON, NOON))
     return Source(name, path)
 
 
@@ -123,7 +124,13 @@ def add(
     data = b"".join([*keep, *turns])
     proof = len(data), sha256(data).digest()
     return draft.finish(
-        keep=len(keep), source=proof, held=proof, gaps=[], origin=Origin(b"/p", b"h", b"t"), captured_ns=NOON, mtime_ns=0
+        keep=len(keep),
+        source=proof,
+        held=proof,
+        gaps=[],
+        origin=Origin(b"/p", b"h", b"t"),
+        captured_ns=NOON,
+        mtime_ns=0,
     )
 
 
@@ -223,7 +230,10 @@ class Parts:
                 tree.extend(turn_hashes(turn, [row.sha256 for row in rows], [row.length for row in rows], name))
                 turn += run.turns
             held = sum(
-                row.length for run in runs.runs if run.first >= 0 for row in self.rows[run.first : run.first + run.turns]
+                row.length
+                for run in runs.runs
+                if run.first >= 0
+                for row in self.rows[run.first : run.first + run.turns]
             )
             tree.extend(
                 [
@@ -256,7 +266,7 @@ class Parts:
         (self.archive / "pack").mkdir()
         rows, first = [], 0
         for index, (count, turns) in enumerate(self.packs):
-            row, stored = self.stored.get(index) or frames.encode(turns, count, 3)
+            row, stored = self.stored.get(index) or packed(turns, count)
             (self.archive / "pack" / row.name(first)).write_bytes(stored)
             rows.append(row)
             first += row.objects
@@ -265,7 +275,7 @@ class Parts:
         entries, log_tail = appended(b"", content)
         (self.archive / "objects").write_bytes(OBJECTS_HEADER.pack() + objects)
         (self.archive / "log").write_bytes(LOG_HEADER.pack() + entries)
-        fields = {
+        fields: dict[str, Any] = {
             "captures": len(self.entries),
             "objects": sum(row.objects for row in rows),
             "object_bytes": sum(row.raw_bytes for row in rows),
@@ -275,6 +285,12 @@ class Parts:
             "packs": tuple(rows),
         }
         write_head(self.archive, self.head._replace(**fields | head))
+
+
+def packed(turns: bytes, count: int) -> tuple[PackRow, bytes]:
+    """A pack of ``count`` turns: its row for HEAD, and its file."""
+    stored = ZstdCompressor(write_checksum=True).compress(turns)
+    return PackRow(count, len(turns), len(stored), xxh3_64_intdigest(stored)), stored
 
 
 def write_head(archive: Path, head: Head) -> None:
@@ -431,7 +447,7 @@ def die_at(number: int, action: str, archive: Path) -> str:
 
 
 def fail_at(number: int, fault: int, names: Sequence[str], action: str, archive: Path) -> tuple[str, int]:
-    """Do ``action`` with its call ``number`` among ``names`` failing; what came of it, and how many calls there were."""
+    """Do ``action`` with its call ``number`` among ``names`` failing; what came of it, and the number of calls."""
 
     def at(count: int, _name: str, _args: tuple[Any, ...]) -> None:
         if count == number:
@@ -458,9 +474,9 @@ def lose_power_at(number: int, action: str, archive: Path) -> str:
 
 
 class Medium:
-    """What is certain to be on the medium below ``top``: contents as of each file's last flush, names as of its folder's.
+    """What is sure to be on the medium below ``top``: what each file held, and each folder named, at its last flush.
 
-    Everything that is there at the beginning is flushed.
+    Everything that is there at the beginning is flushed, and sources lie on a medium of their own.
     """
 
     def __init__(self, top: Path) -> None:
@@ -490,6 +506,8 @@ class Medium:
         for name, call in real.items():
             setattr(os, name, call)
         for path in self._top.iterdir():
+            if path.name == "sources":
+                continue
             if path.is_dir():
                 shutil.rmtree(path)
             else:
@@ -498,6 +516,8 @@ class Medium:
 
     def _restore(self, folder: Path, number: int) -> None:
         for name, inner in self._names[number].items():
+            if name == "sources":
+                continue
             if inner in self._names:
                 (folder / name).mkdir()
                 self._restore(folder / name, inner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from ctxarc.errors import Damage, IndexMismatch, LimitExceeded, UnsupportedVersi
 from ctxarc.preservation.entry import (
     ENTRY,
     ENTRY_LIMIT,
-    NAME_LIMIT,
     TEXT_LIMIT,
     Entry,
     Origin,
@@ -21,6 +21,7 @@ from ctxarc.preservation.entry import (
     entry_size,
 )
 from ctxarc.preservation.layout import COUNT_LIMIT
+from ctxarc.preservation.naming import NAME_LIMIT
 from ctxarc.preservation.varint import Cursor, encode
 
 COUNTS = st.integers(0, COUNT_LIMIT - 2)
@@ -51,7 +52,7 @@ def test_a_number_that_does_not_end_is_refused() -> None:
             Cursor(data, 0, "x").varint()
 
 
-@pytest.mark.parametrize("data", [encode(COUNT_LIMIT), encode(2**64), b"\x80" * 9 + b"\x01", b"\x80" * 1000])
+@pytest.mark.parametrize("data", [encode(COUNT_LIMIT + 1), encode(2**64), b"\x80" * 9 + b"\x01", b"\x80" * 1000])
 def test_a_number_beyond_the_limit_is_refused_without_reading_on(data: bytes) -> None:
     cursor = Cursor(data, 0, "x")
     with pytest.raises(LimitExceeded):
@@ -71,6 +72,7 @@ def test_bytes_beyond_the_end_of_an_entry_are_refused() -> None:
 SOME = st.integers(1, COUNT_LIMIT - 1)
 RUN = st.tuples(COUNTS, SOME, st.just(0)) | st.tuples(st.just(-1), SOME, COUNTS)
 TEXTS = st.binary(max_size=40)
+NAMES = st.text("aé漢😀- .x", min_size=3, max_size=20)
 
 
 @st.composite
@@ -87,7 +89,7 @@ def entries(draw: st.DrawFn) -> Entry:
         source_sha256=digest,
         partial=partial,
         held_sha256=draw(HASHES) if partial else digest,
-        name=b"" if back else draw(st.text(max_size=20)).encode("utf-8", "ignore"),
+        name=b"" if back else draw(NAMES).encode(),
         captured_ns=draw(TIMES),
         mtime_ns=draw(TIMES),
         origin_back=origin_back,
@@ -207,7 +209,7 @@ def test_runs_say_the_same_turns_however_they_are_joined(turns: list[int | None]
 @given(TURNS)
 def test_objects_that_follow_each_other_are_one_run(turns: list[int | None]) -> None:
     runs = Runs(runs_of(turns)).runs
-    for one, next_one in zip(runs, runs[1:], strict=False):
+    for one, next_one in pairwise(runs):
         assert one.first < 0 or next_one.first != one.first + one.turns
 
 

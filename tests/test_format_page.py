@@ -19,10 +19,11 @@ from textwrap import dedent
 from typing import NamedTuple
 
 import pytest
+import zstandard
 
 from ctxarc import open_archive, preservation
 from ctxarc.operations.capture import CaptureOptions
-from ctxarc.preservation import entry, layout, merkle
+from ctxarc.preservation import entry, frames, layout, merkle, naming
 from ctxarc.preservation.blocks import BLOCK, stored_length
 from ctxarc.preservation.entry import Gap, Runs
 from ctxarc.preservation.layout import HEAD, MARK, OBJECT_ROW, ObjectRow, PackRow, TranscriptRow
@@ -34,6 +35,7 @@ PAGE = Path(__file__).resolve().parent.parent / "man" / "ctxa.5"
 TABLES: dict[str, tuple[Struct, tuple[str, ...]]] = {
     "The header of objects and log": (layout.FILE_HEADER, layout.FILE_HEADER_FIELDS),
     "A row of objects": (OBJECT_ROW, ObjectRow._fields),
+    "The skippable frame of a pack": (frames.ENDS, frames.ENDS_FIELDS),
     "The header of HEAD": (HEAD, layout.HEAD_FIELDS),
     "A row of the table of packs": (layout.PACK_ROW, PackRow._fields),
     "A row of the table of transcripts": (layout.TRANSCRIPT_ROW, TranscriptRow._fields),
@@ -54,9 +56,11 @@ LIMITS = {
     "bytes of a pack's file": layout.TURN_LIMIT + (layout.TURN_LIMIT >> 7) + 1024,
     "bytes of HEAD": layout.HEAD_LIMIT,
     "bytes of an entry of the log": entry.ENTRY_LIMIT,
-    "bytes of a name": entry.NAME_LIMIT,
+    "bytes of a name": naming.NAME_LIMIT,
     "bytes of a path, a host or a tool": entry.TEXT_LIMIT,
-    "any other number; it stays below": layout.COUNT_LIMIT,
+    "bytes of a part of a name": naming.PART_LIMIT,
+    "objects": layout.OBJECT_LIMIT,
+    "any other number": layout.COUNT_LIMIT,
 }
 ESCAPES = {r"\-": "-", r"\e": "\\", r"\(aq": "'", r"\(ha": "^", r"\(ti": "~", r"\(ga": "`", r"\&": ""}
 
@@ -158,7 +162,7 @@ def test_the_mark_and_the_blocks_are_those_of_the_code() -> None:
 
 
 def test_the_example_of_a_packs_name_is_one() -> None:
-    ((example,),) = (body.splitlines() for body in literals(section("THE BYTES OF THE OBJECTS: PACK")))
+    ((example,),) = (body.splitlines() for body in literals(section("The content and the name of a pack")))
     first, last, checksum = example.removesuffix(".zst").split("-")
     assert PackRow(int(last) - int(first) + 1, 1, 1, int(checksum, 16)).name(int(first)) == example
 
@@ -387,3 +391,23 @@ def test_stock_tools_read_packs_and_name_turns(tmp_path: Path) -> None:
 
 def run_shell(command: str, folder: Path) -> bytes:
     return subprocess.run(["/bin/sh", "-c", command], cwd=folder, capture_output=True, check=True).stdout
+
+
+def test_the_table_of_objects_can_be_made_again_from_the_packs_alone(tmp_path: Path) -> None:
+    source = tmp_path / "t.jsonl"
+    archive = open_archive(tmp_path / "t.ctxa", create=True)
+    lines = b"".join(b'{"line":%d}\n' % number for number in range(40))
+    for length in (25, 26, len(lines) - 3, len(lines)):
+        source.write_bytes(lines[:length])
+        archive.capture(source)
+    made = b""
+    for path in sorted((archive.path / "pack").iterdir()):
+        stored = path.read_bytes()
+        unfinished, at = frames.unpack_ends(stored, path.name)
+        raw = zstandard.ZstdDecompressor().decompress(stored[at:])
+        ends = sorted({*unfinished, *(match.end() for match in re.finditer(rb"\n", raw))})
+        turns = [raw[start:end] for start, end in pairwise([0, *ends])]
+        made += b"".join(ObjectRow(sha256(turn).digest(), len(turn)).pack() for turn in turns)
+    with Record(archive.path) as record:
+        assert made == record.objects.rows(0, record.head.objects)
+    assert archive.verify().ok

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from archives import turns_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from archives import turns_of
 from ctxarc.errors import TurnTooLarge
 from ctxarc.preservation import turns
 from ctxarc.preservation.turns import TurnCutter
@@ -41,7 +41,8 @@ def test_the_size_of_pieces_changes_nothing(source: bytes, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "border", [b"\r", b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9"]
+    "border",
+    [b"\r", b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9"],
 )
 def test_no_other_line_border_of_any_kind_cuts(border: bytes) -> None:
     assert cut([b"a" + border + b"b\n", border, b"c"]) == [b"a" + border + b"b\n", border + b"c"]

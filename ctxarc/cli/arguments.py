@@ -47,5 +47,5 @@ lock_wait_option = click.option(
     type=click.FloatRange(min=0),
     default=10.0,
     metavar="SECONDS",
-    help="Wait at most so long for another writer; 10 unless said.",
+    help="Wait so long for another writer; 10 unless said.",
 )

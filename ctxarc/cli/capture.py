@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli import sources
-from ctxarc.cli.arguments import archive_argument, as_utf8, lock_wait_option, number_of_bytes
+from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, lock_wait_option, number_of_bytes
 from ctxarc.cli.capture_report import print_one, print_plan, print_several
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output
@@ -25,17 +25,26 @@ _HOOK_LOCK_WAIT = 55.0
 @click.command("capture", cls=Command)
 @archive_argument
 @click.argument("source", nargs=-1)
-@click.option("--name", type=as_utf8, metavar="NAME", help="The transcript's name; one source only.")
-@click.option("--files-from", metavar="FILE", help="Read sources from FILE, one a line; - is stdin.")
-@click.option("-0", "--null", is_flag=True, help="In --files-from, a NUL ends a path.")
-@click.option("--latest", is_flag=True, help="The newest session of Claude Code or Codex.")
-@click.option("--max-bytes", type=number_of_bytes, metavar="N", help="Keep whole turns, N bytes at most, from the end.")
-@click.option("--allow-truncation", is_flag=True, help="Let --max-bytes leave turns out, recorded by byte range.")
+@click.option("--name", type=as_utf8, metavar="NAME", help="Call the transcript NAME; for one source only.")
+@click.option("--files-from", metavar="FILE", help="Take sources from FILE, one a line; - is stdin.")
+@click.option("-0", "--null", is_flag=True, help="Let NUL end each name in --files-from, not a line feed.")
+@click.option("--latest", is_flag=True, help="Take the newest session of Claude Code or Codex.")
+@click.option("--hook", is_flag=True, help="Take the session that a client's hook names on stdin.")
+@click.option(
+    "--max-bytes", type=number_of_bytes, metavar="N", help="Keep N bytes of whole turns at most, the last ones."
+)
+@click.option("--allow-truncation", is_flag=True, help="Let --max-bytes leave turns out; what, is recorded.")
+@click.option("--as-new-history", is_flag=True, help="Store a rewritten source beside its old history.")
+@click.option("--reread", is_flag=True, help="Read sources of unchanged size and time, too.")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored, and write nothing.")
-@click.option("--level", type=click.IntRange(1, 22), default=9, show_default=True, help="Compression level of zstd.")
-@click.option("--as-new-history", is_flag=True, help="Store a rewritten transcript; the old one stays readable.")
-@click.option("--reread", is_flag=True, help="Read sources whose size and time did not change, too.")
-@click.option("--hook", is_flag=True, help="Read a client's hook from stdin; print nothing, end 0 or 1.")
+@click.option(
+    "--level",
+    cls=InWords,
+    type=click.IntRange(1, 22),
+    default=9,
+    metavar="N",
+    help="Compress with zstd level N, 1 to 22; 9 unless said.",
+)
 @lock_wait_option
 @common_options
 def command(
@@ -57,9 +66,14 @@ def command(
 ) -> int:
     """Store transcripts, byte for byte.
 
-    A SOURCE is a file, a directory (searched for *.jsonl), or - with --name. What the archive already holds of it is
-    not stored again; a source that no longer begins with what is held is refused.
-    """
+    ARCHIVE is made where there is none. A SOURCE is a file, a directory (searched for *.jsonl), or - with --name. Only
+    what is new is stored; a source that no longer begins with what is held is refused.
+
+    \b
+      ctxarc capture work.ctxa session.jsonl
+      ctxarc capture all.ctxa ~/.claude/projects --dry-run
+      some-agent --log - | ctxarc capture work.ctxa - --name run-7
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     ways = [way for way, used in (("--files-from", files_from), ("--latest", latest), ("--hook", hook)) if used]
     _check(archive, source, ways)
     if name is not None and len(source) != 1:

@@ -19,7 +19,7 @@ from ctxarc.operations.cat import cat, cat_rows
 @click.command("cat", cls=Command)
 @archive_argument
 @click.argument("address", nargs=-1, type=as_utf8)
-@click.option("--range", "span", metavar="START-END", help="A range of bytes of the whole transcript.")
+@click.option("--range", "span", metavar="START-END", help="Write these bytes of the whole transcript.")
 @at_option
 @common_options
 def command(out: Output, archive: Path, address: tuple[str, ...], span: str | None, at: int | None) -> int:
@@ -27,7 +27,13 @@ def command(out: Output, archive: Path, address: tuple[str, ...], span: str | No
 
     Every byte is verified against its SHA-256 first. Without an ADDRESS that is the whole transcript. To a file or a
     pipe the bytes go as they are; on a terminal, control characters and bytes that are no UTF-8 are shown as escapes.
-    """
+    An ADDRESS is TURN, TURN:START-END, NAME#TURN, NAME# or a citation ctxa:DIGEST[:START-END].
+
+    \b
+      ctxarc cat work.ctxa > session.jsonl    the whole transcript
+      ctxarc cat work.ctxa 42:10-90           bytes 10 to 89 of turn 42
+      ctxarc cat work.ctxa --range 0-65536    the first 64 KiB
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     if span is not None and len(address) > 1:
         raise BadUsage("--range is a range of one transcript; name it with NAME#, and nothing else")
     if out.json:

@@ -9,7 +9,7 @@ import click
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
-from ctxarc.cli.terminal import plural, size
+from ctxarc.cli.terminal import gap_words, plural, size
 from ctxarc.model import as_json
 from ctxarc.operations.extract import extract
 
@@ -22,9 +22,8 @@ from ctxarc.operations.extract import extract
     "--directory",
     type=click.Path(path_type=Path),
     default=".",
-    show_default="here",
     metavar="DIR",
-    help="Where to.",
+    help="Write below DIR, which is made; here unless said.",
 )
 @at_option
 @common_options
@@ -33,7 +32,11 @@ def command(out: Output, archive: Path, name: tuple[str, ...], directory: Path, 
 
     Each goes to DIR/NAME.jsonl; folders are made, and no file is ever written over. Without a NAME all are written.
     What is printed are lines that `sha256sum -c` reads.
-    """
+
+    \b
+      ctxarc extract work.ctxa -C out
+      ctxarc extract work.ctxa 0d5e1c52 -C before --at 3
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     result = extract(archive, name, directory, at=at)
     if out.json:
         out.object(as_json(result))
@@ -44,6 +47,5 @@ def command(out: Output, archive: Path, name: tuple[str, ...], directory: Path, 
     out.note(f"{plural(len(result.files), 'file')}, {size(sum(file.bytes for file in result.files))}, verified")
     for file in result.files:
         if not file.complete:
-            left_out = sum(gap.end_byte - gap.start_byte for gap in file.omitted)
-            out.note(f"incomplete: {file.transcript} lacks {size(left_out)} that its capture left out")
+            out.note(f"incomplete: {file.transcript}: {gap_words(file.omitted)}; the file is shorter by that")
     return 0

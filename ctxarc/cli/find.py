@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
+from ctxarc.cli.excerpts import marked
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
-from ctxarc.errors import BadUsage
-from ctxarc.model import as_json
+from ctxarc.cli.terminal import cell_width, columns, shorten
+from ctxarc.errors import BadPattern, BadUsage, IoFailed, PatternTimeout
+from ctxarc.model import Hit, as_json
 from ctxarc.operations.find import FindOptions, count, find
 from ctxarc.operations.ls import names
+from ctxarc.operations.matching import Matcher, matcher
 
 _TIME_LIMIT = 10.0
+_LEAST_NAME = 12
+_MARK_SECONDS = 1.0
+"""Seconds that marking a match on a terminal may take; the match itself has been found by then."""
 
 
 @click.command("find", cls=Command)
 @archive_argument
 @click.argument("pattern", required=False, type=as_utf8)
-@click.option("-F", "--fixed", is_flag=True, help="Patterns are exact text (the default).")
+@click.option("-F", "--fixed", is_flag=True, help="Patterns are exact text, as they are without -E.")
 @click.option("-E", "--regex", is_flag=True, help="Patterns are Python regular expressions.")
-@click.option("-t", "--text", is_flag=True, help="Match the text as people read it, escapes decoded.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Small and capital letters are the same.")
-@click.option("-c", "--count", "counts", is_flag=True, help="Print how often, a line a transcript.")
-@click.option("-m", "--max-count", type=click.IntRange(min=1), metavar="N", help="Stop after N places a transcript.")
-@click.option("-e", "--pattern", "more", multiple=True, type=as_utf8, metavar="PATTERN", help="A pattern; repeatable.")
-@click.option("--transcript", "only", multiple=True, type=as_utf8, metavar="NAME", help="Look here only; repeatable.")
+@click.option("-t", "--text", is_flag=True, help="Match text as people read it, escapes decoded.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Take small and capital letters as the same.")
+@click.option("-c", "--count", "counts", is_flag=True, help="Print how many places each transcript has.")
+@click.option(
+    "-m",
+    "--max-count",
+    cls=InWords,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop after N places in each transcript.",
+)
+@click.option(
+    "-e", "--pattern", "more", multiple=True, type=as_utf8, metavar="PATTERN", help="Look for PATTERN too; repeatable."
+)
+@click.option(
+    "--transcript", "only", multiple=True, type=as_utf8, metavar="NAME", help="Look in NAME only; repeatable."
+)
 @at_option
 @click.option(
     "--time-limit",
+    cls=InWords,
     type=click.FloatRange(min=0, min_open=True),
     default=_TIME_LIMIT,
-    show_default=True,
     metavar="SECONDS",
-    help="How long a regular expression may take.",
+    help="End an expression that takes longer; 10 unless said.",
 )
 @common_options
 def command(
@@ -57,7 +75,11 @@ def command(
 
     A line a place: TURN:START-END, which is an address for `ctxarc cat`, and the words around it. Ranges are of the raw
     bytes, with -t too. The status is 0 where something is found, 1 where nothing is.
-    """
+
+    \b
+      ctxarc find work.ctxa -t 'no such file'
+      ctxarc find work.ctxa -E 'exit code [1-9]' -m 3
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     patterns = (*([] if pattern is None else [pattern]), *more)
     if not patterns:
         raise BadUsage("no pattern to look for", hint="ctxarc find ARCHIVE PATTERN, or -e PATTERN")
@@ -73,12 +95,22 @@ def command(
         time_limit=time_limit,
         at=at,
     )
-    found = _print_counts(out, archive, options) if counts else _print_hits(out, archive, options)
+    if counts:
+        found = _print_counts(out, archive, options)
+    elif out.terminal and not out.json and not out.quiet:
+        found = _show_hits(out, archive, options)
+    else:
+        found = _print_hits(out, archive, options)
     return 0 if found else 1
 
 
 def _several(archive: Path, options: FindOptions) -> bool:
     return len(options.names or names(archive, at=options.at)) > 1
+
+
+def _place(hit: Hit, *, several: bool, room: int | None = None) -> str:
+    name = f"{shorten(printable(hit.transcript), room)}#" if several else ""
+    return f"{name}{hit.turn}:{hit.start_byte}-{hit.end_byte}"
 
 
 def _print_hits(out: Output, archive: Path, options: FindOptions) -> bool:
@@ -91,10 +123,45 @@ def _print_hits(out: Output, archive: Path, options: FindOptions) -> bool:
         elif out.quiet:
             break  # the status is all that was asked for
         else:
-            place = f"{printable(hit.transcript)}#" if several else ""
-            place += f"{hit.turn}:{hit.start_byte}-{hit.end_byte}"
-            out.line(f"{out.paint(place, 'green')}: {one_line(hit.text)}")
+            out.line(f"{_place(hit, several=several)}: {one_line(hit.text)}")
     return found
+
+
+def _show_hits(out: Output, archive: Path, options: FindOptions) -> bool:
+    """Print the hits for a terminal: a line each that fits, with what matches marked."""
+    found = False
+    several, width = _several(archive, options), columns(out) or 0
+    with _marker(options) as search:
+        for hit in find(archive, options):
+            found = True
+            place = _place(hit, several=several, room=max(width // 2 - 4, _LEAST_NAME)) + ":"
+            text = marked(out, hit.text, _spans(search, hit.text), width - cell_width(place) - 1)
+            out.line(f"{out.paint(place, 'green')} {text}")
+    return found
+
+
+def _marker(options: FindOptions) -> AbstractContextManager[Matcher | None]:
+    """What finds the match again in an excerpt; None where a pattern is one of bytes alone, or is wrong."""
+    try:
+        return matcher(
+            options.patterns,
+            regex=options.regex,
+            as_text=True,
+            ignore_case=options.ignore_case,
+            time_limit=_MARK_SECONDS,
+        )
+    except BadPattern:
+        return nullcontext()
+
+
+def _spans(search: Matcher | None, text: str) -> list[tuple[int, int]]:
+    """What matches in an excerpt; nothing where that cannot be told."""
+    if search is None:
+        return []
+    try:
+        return [(first, last) for _, first, last in search.spans([text.encode("utf-8", "surrogateescape")])]
+    except (PatternTimeout, IoFailed, UnicodeError):
+        return []
 
 
 def _print_counts(out: Output, archive: Path, options: FindOptions) -> bool:

@@ -9,23 +9,30 @@ import click
 from ctxarc.cli.arguments import archive_argument
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
-from ctxarc.cli.terminal import cell_width, columns, fit, pad, plural, size
+from ctxarc.cli.terminal import cell_width, columns, fit, gap_words, name_room, pad, plural, shorten, size
 from ctxarc.model import ArchiveInfo, as_json
 from ctxarc.operations.info import info
 
 _BAR_CELLS = 24
 _NAMES_SHOWN = 5
+_ROWS_SHOWN = 12
 
 
 @click.command("info", cls=Command)
 @archive_argument
-@click.option("--digest", is_flag=True, help="Print `DIGEST  NAME.ctxa` and nothing else.")
+@click.option("--digest", is_flag=True, help="Print DIGEST  ARCHIVE and nothing else.")
 @common_options
 def command(out: Output, archive: Path, digest: bool) -> int:
     """Say what an archive holds and what it costs.
 
-    Two planes: the record, which holds every byte, and what was computed from it, which can be computed again.
-    """
+    Two planes: the preservation plane, which holds every byte, and the auxiliary plane, which was computed from it and
+    can be computed again. The digest names the state of the archive: note it elsewhere, and `ctxarc verify --expect`
+    or `--extends` tells whether an archive is that state, or has grown from it.
+
+    \b
+      ctxarc info work.ctxa
+      ctxarc info work.ctxa --digest >> digests.txt
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     held = info(archive)
     if out.json:
         out.object(as_json(held))
@@ -33,33 +40,46 @@ def command(out: Output, archive: Path, digest: bool) -> int:
         out.line(f"{held.archive_digest}  {printable(held.archive)}")
     else:
         _print_summary(out, held)
-        _print_plane(out, held, "record", held.record)
-        _print_plane(out, held, "computed from it", held.auxiliary)
+        _print_plane(out, held, "preservation plane", held.record)
+        _print_plane(out, held, "auxiliary plane", held.auxiliary)
     return 0
 
 
 def _print_summary(out: Output, held: ArchiveInfo) -> None:
-    out.line(f"{out.paint(printable(held.archive), bold=True)}  format {held.format_version}")
+    out.line(out.paint(printable(held.archive), bold=True))
+    out.line(f"format       {held.format_version}")
     out.line(f"digest       {held.archive_digest}")
-    out.line(f"transcripts  {held.transcripts:,} in {plural(held.captures, 'capture')}")
-    out.line(f"turns        {held.turns:,}, {held.objects:,} different ones held")
-    out.line(f"bytes        {size(held.bytes)} in {size(held.archive_bytes)}, {held.ratio:.1f} : 1")
+    out.line(f"transcripts  {held.transcripts:,}, in {plural(held.captures, 'capture')}")
+    out.line(f"turns        {held.turns:,}; {held.objects:,} different ones are stored, each once")
+    ratio = f", {held.ratio:.1f} : 1" if held.bytes else ""
+    out.line(f"size         {size(held.bytes)} of transcripts in {size(held.archive_bytes)}{ratio}")
     for state in held.incomplete[:_NAMES_SHOWN]:
-        left_out = sum(gap.end_byte - gap.start_byte for gap in state.omitted)
-        out.line(out.paint(f"incomplete   {printable(state.transcript)} lacks {size(left_out)}", "yellow"))
+        name = shorten(printable(state.transcript), name_room(out))
+        out.line(out.paint(f"incomplete   {name}: {gap_words(state.omitted)}", "yellow"))
     if len(held.incomplete) > _NAMES_SHOWN:
         out.line(out.paint(f"incomplete   and {len(held.incomplete) - _NAMES_SHOWN} more", "yellow"))
 
 
+def _percent(share: float) -> str:
+    return " <1%" if 0 < share < 0.005 else f"{share:4.0%}"  # noqa: PLR2004 - what would be rounded to 0%
+
+
 def _print_plane(out: Output, held: ArchiveInfo, title: str, kinds: dict[str, dict[str, int]]) -> None:
     """A tree of kinds of files, each with its share of the archive as a bar."""
+    total = size(sum(kind["bytes"] for kind in kinds.values())) if kinds else "nothing"
     out.line()
-    out.line(f"{out.paint(title, bold=True)}  {size(sum(kind['bytes'] for kind in kinds.values()))}")
-    width = max((cell_width(printable(name)) for name in kinds), default=0)
-    for number, (name, kind) in enumerate(kinds.items(), 1):
+    out.line(f"{out.paint(title, bold=True)}: {total}")
+    shown = list(kinds.items())[:_ROWS_SHOWN]
+    names = [shorten(printable(name), name_room(out)) for name, _ in shown]
+    width = max(map(cell_width, names), default=0)
+    for number, (name, (_, kind)) in enumerate(zip(names, shown, strict=True), 1):
         branch = "└── " if number == len(kinds) else "├── "
         share = kind["bytes"] / held.archive_bytes if held.archive_bytes else 0.0
         bar = "█" * round(share * _BAR_CELLS)
-        facts = f"{pad(size(kind['bytes']), 8, right=True)}  {pad(plural(kind['files'], 'file'), 10)}  {share:4.0%}  "
-        line = fit(f"{branch}{pad(printable(name), width)}  {facts}", columns(out))
+        facts = (
+            f"{pad(size(kind['bytes']), 8, right=True)}  {pad(plural(kind['files'], 'file'), 10)}  {_percent(share)}  "
+        )
+        line = fit(f"{branch}{pad(name, width)}  {facts}", columns(out))
         out.line((line + out.paint(bar, "cyan")).rstrip())
+    if len(kinds) > len(shown):
+        out.line(f"└── and {len(kinds) - len(shown)} more; --json lists all")

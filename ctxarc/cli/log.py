@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, pad, size, when
@@ -14,25 +14,33 @@ from ctxarc.model import TurnRow, as_json
 from ctxarc.operations.log import log as list_turns
 from ctxarc.operations.ls import names
 
-_ROLE_CELLS = 10
+_ROLE_CELLS = 9
 _ROOM_FOR_CITATION = 100
 _LEAST_TEXT = 8
+_MINUTE, _SECOND = 16, 19
+"""Characters of a time up to its minute, and to its second."""
 _COLORS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
 
 
 @click.command("log", cls=Command)
 @archive_argument
 @click.argument("name", required=False, type=as_utf8)
-@click.option("-n", "--lines", type=click.IntRange(min=1), metavar="N", help="The last N turns only.")
-@click.option("--role", type=as_utf8, metavar="ROLE", help="Turns of that role only: user, assistant, tool, ...")
+@click.option("-n", "--lines", cls=InWords, type=click.IntRange(min=1), metavar="N", help="List the last N turns only.")
+@click.option(
+    "--role", type=as_utf8, metavar="ROLE", help="List turns of ROLE only: user, assistant, tool, system or event."
+)
 @at_option
 @common_options
 def command(out: Output, archive: Path, name: str | None, lines: int | None, role: str | None, at: int | None) -> int:
     """List turns.
 
-    A line a turn: number, role, time (UTC), bytes, a citation where there is room, and first words. The number is an
-    address for `ctxarc cat` and `ctxarc show`. NAME chooses one transcript of several.
-    """
+    A line a turn: number, role, time (UTC), bytes, a citation where there is room, and the first words. The number is
+    an address for `ctxarc cat` and `ctxarc show`. NAME chooses one transcript of several.
+
+    \b
+      ctxarc log work.ctxa -n 20
+      ctxarc log work.ctxa 0d5e1c52 --role user
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     rows = list_turns(archive, name, at=at, role=role, last=lines)
     if out.json:
         for row in rows:
@@ -50,10 +58,12 @@ def command(out: Output, archive: Path, name: str | None, lines: int | None, rol
 
 
 def _print_turn(out: Output, row: TurnRow, width: int | None) -> None:
+    wide = width is None or width >= _ROOM_FOR_CITATION
     role = pad(fit(one_line(row.role), _ROLE_CELLS), _ROLE_CELLS)
     start = f"{row.turn:6}  "
-    middle = f"  {pad(when(row.time), 19)}  {pad(size(row.bytes), 8, right=True)}  "
-    if width is None or width >= _ROOM_FOR_CITATION:
+    time = _SECOND if wide else _MINUTE
+    middle = f"  {pad(when(row.time)[:time], time)}  {pad(size(row.bytes), 8, right=True)}  "
+    if wide:
         middle += f"{row.cite[:21]}  "
     room = None if width is None else max(width - len(start) - _ROLE_CELLS - len(middle), _LEAST_TEXT)
     out.line(start + out.paint(role, _COLORS.get(row.role)) + middle + fit(one_line(row.text), room))

@@ -6,6 +6,7 @@ wrong ends here as a named refusal with its exit status; no traceback reaches a 
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
@@ -53,7 +54,14 @@ class CommandGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        return cast("click.Command", importlib.import_module(entry.module).command)
+        # What is loaded stays. Looking through it for garbage would take a tenth of a short command's time, here and at
+        # the end of the process.
+        gc.disable()
+        try:
+            return cast("click.Command", importlib.import_module(entry.module).command)
+        finally:
+            gc.freeze()
+            gc.enable()
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -24,8 +24,12 @@ def command(out: Output, archive: Path, address: tuple[str, ...], at: int | None
     """Show turns as people read them.
 
     Role, time and text, with JSON's escapes decoded; control characters of the text are shown as escapes. For the bytes
-    as they are, use `ctxarc cat`.
-    """
+    as they are, use `ctxarc cat`. An ADDRESS is TURN, TURN:START-END, NAME#TURN, NAME# or a citation ctxa:DIGEST.
+
+    \b
+      ctxarc show work.ctxa 7 9
+      ctxarc show work.ctxa ctxa:f1f07818943c2e4e
+    """  # noqa: D301 - click reads the control character as "keep these lines"
     turns = read_turns(archive, address, at=at)
     if out.json:
         for turn in turns:

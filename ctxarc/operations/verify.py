@@ -72,8 +72,8 @@ def _digest(text: str | None) -> bytes | None:
 
 
 def _expected(checked: Checked, expect: bytes | None, extends: bytes | None) -> None:
-    root = checked.root.hex()
-    if expect is not None and checked.root != expect:
+    root = _root(checked)
+    if expect is not None and root != expect.hex():
         message = f"the archive's digest is {root}, and {expect.hex()} was expected"
         raise DigestUnexpected(message, found=root, expected=expect.hex(), grown=expect in checked.roots)
     if extends is not None and extends not in checked.roots:
@@ -81,6 +81,10 @@ def _expected(checked: Checked, expect: bytes | None, extends: bytes | None) -> 
         raise DigestUnexpected(
             message, hint="it is another archive, or its log was rewritten", found=root, expected=extends.hex()
         )
+
+
+def _root(checked: Checked) -> str:
+    return checked.head.root.hex() if checked.head else ""
 
 
 def _compared(archive: Path, sources: Sequence[Source]) -> list[Finding]:
@@ -139,7 +143,7 @@ def _result(archive: Path, checked: Checked, findings: tuple[Finding, ...], *, q
         planes[plane] = {"files": files, "bytes": size}
     return VerifyResult(
         archive=str(archive),
-        archive_digest=checked.root.hex(),
+        archive_digest=_root(checked),
         ok=not findings,
         checked="quick" if quick else "full",
         turns=checked.turns,

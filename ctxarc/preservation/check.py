@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import accumulate
 from queue import SimpleQueue
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Self
 from xxhash import xxh3_64_intdigest
 
 from ctxarc.errors import Damage, DigestMismatch, IndexMismatch, Refusal, Truncated, UnsupportedVersion
+from ctxarc.preservation import frames
 from ctxarc.preservation.blocks import stored_length
 from ctxarc.preservation.entry import Gap, Runs
+from ctxarc.preservation.layout import Head
 from ctxarc.preservation.lock import is_held
 from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
-from ctxarc.preservation.objects import digests_of, lengths_of
+from ctxarc.preservation.objects import digests_of, keys_of, lengths_of
 from ctxarc.preservation.record import Capture, Pack, Record, State, check_mark, read_head
 from ctxarc.preservation.scratch import RECORD_LOCK
 from ctxarc.preservation.tracks import Tracks
@@ -39,7 +42,7 @@ class Checked:
     Attributes:
         findings: (code, path, message) of each.
         not_checked: what the check could not prove, in words.
-        root: the digest that HEAD states; empty where HEAD cannot be read.
+        head: HEAD, or ``None`` where it, ``objects`` or ``log`` cannot be read.
         roots: the digest after each capture, computed again from the log.
         states: the newest state of each transcript, by name.
         gaps: the gaps of each of them.
@@ -50,7 +53,7 @@ class Checked:
 
     findings: list[tuple[str, str, str]] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
-    root: bytes = b""
+    head: Head | None = None
     roots: list[bytes] = field(default_factory=list)
     states: dict[bytes, State] = field(default_factory=dict)
     gaps: dict[bytes, list[Gap]] = field(default_factory=dict)
@@ -80,14 +83,14 @@ def check_record(path: Path, *, quick: bool, tell: Callable[[int, int], None]) -
     """
     for _ in range(_TRIES):
         checked = _Check(path, quick=quick, tell=tell).run()
-        if not checked.findings or not _moved(path, checked.root):
+        if not checked.findings or not _moved(path, checked.head):
             break
     return checked
 
 
-def _moved(path: Path, root: bytes) -> bool:
+def _moved(path: Path, head: Head | None) -> bool:
     try:
-        return read_head(path).root != root
+        return head is not None and read_head(path) != head
     except Refusal:
         return False
 
@@ -113,7 +116,7 @@ class _Check:
             return self.out
         with record:
             self.record, self.head = record, record.head
-            self.out.root, self.out.captures = self.head.root, self.head.captures
+            self.out.head, self.out.captures = self.head, self.head.captures
             if self._tables():
                 self._log_and_packs()
             self._files()
@@ -144,6 +147,9 @@ class _Check:
     def _log_and_packs(self) -> None:
         rows = self.record.objects.rows(0, self.head.objects)
         self.ends = array("Q", accumulate(lengths_of(rows), initial=0))
+        self.named = bytearray(self.head.objects)
+        self.unfinished: set[int] = set()
+        self._rows(rows)
         del rows
         if self.ends[-1] != self.head.object_bytes:
             message = f"objects: {self.ends[-1]} bytes in all, and HEAD says {self.head.object_bytes}"
@@ -154,6 +160,7 @@ class _Check:
                 self._sizes()
             else:
                 tracks.run(ahead.get, self._compare)
+        self._borders()
 
     def _log(self) -> Tracks:
         """Check the log; the tracks of its states, none where it does not hold."""
@@ -166,6 +173,20 @@ class _Check:
             self.out.not_checked.append("the log behind the first entry that does not hold, and the sources' digests")
             return Tracks(self.record.pack_starts, lambda _: 0)
         return tracks
+
+    def _rows(self, rows: bytes) -> None:
+        """The table of objects against itself: no row is empty, and no digest stands in it twice."""
+        if 0 in lengths_of(rows):
+            self._mismatch("objects", f"object {lengths_of(rows).index(0)} has no bytes")
+        if len(set(keys_of(rows))) < self.head.objects:
+            seen: set[bytes] = set()
+            for number, digest in enumerate(digests_of(rows)):
+                if digest in seen:
+                    self._mismatch("objects", f"object {number} has the digest of one before it, {digest.hex()}")
+                seen.add(digest)
+
+    def _mismatch(self, path: str, words: str) -> None:
+        self.out.add(IndexMismatch(f"{path}: {words}", path=path))
 
     # ----------------------------------------------------------------------------------------------------- log
 
@@ -184,6 +205,9 @@ class _Check:
             held.capture = capture
             yield capture
         self._against_head(tree, places)
+        unnamed = self.named.find(0)
+        if unnamed >= 0:
+            self._mismatch("log", f"object {unnamed} stands in no transcript")
         for name in sorted(states):
             self._state(name, states[name])
 
@@ -202,6 +226,7 @@ class _Check:
         hashes, turn = [], entry.keep
         for run in entry.runs:
             if run.first >= 0:
+                self.named[run.first : run.first + run.turns] = bytes([1]) * run.turns
                 rows = self.record.objects.rows(run.first, run.turns)
                 hashes += turn_hashes(turn, digests_of(rows), lengths_of(rows), capture.name)
             turn += run.turns
@@ -258,8 +283,37 @@ class _Check:
             except DigestMismatch as refusal:
                 self.out.add(refusal)
                 sound = False
+        self._lines(pack)
         self.tell(self.ends[pack.first + len(pack.ends)], self.head.object_bytes)
         return pack if sound else None
+
+    def _lines(self, pack: Pack) -> None:
+        """A turn is one line: a line feed is its last byte, or it has none and is unfinished, as the pack says."""
+        unfinished = frames.unfinished_ends(pack.data, pack.ends)
+        if unfinished != pack.unfinished:
+            self._mismatch(pack.label, "its unfinished turns are not those that it states")
+        if pack.raw.count(b"\n") + len(unfinished) != len(pack.ends):
+            self._mismatch(pack.label, "a line feed stands inside a turn")
+        self.unfinished.update(pack.first + bisect_left(pack.ends, end) for end in unfinished)
+
+    def _borders(self) -> None:
+        """An unfinished turn is the last one of every state that it stands in."""
+        unfinished = sorted(self.unfinished)
+        states: dict[bytes, Runs] = {}
+        for capture in self.record.captures() if self.unfinished and self.out.states else ():
+            runs = states.setdefault(capture.name, Runs())
+            runs.keep(capture.entry.keep)
+            new = capture.entry.runs
+            ends = [run.first + run.turns - 1 for run in runs.runs[-1:] if new and run.first >= 0]
+            found = [number for number in ends if number in self.unfinished]
+            for index, run in enumerate(new):
+                last = run.first + run.turns - (index == len(new) - 1)
+                if run.first >= 0:
+                    found += unfinished[bisect_left(unfinished, run.first) : bisect_left(unfinished, last)]
+            runs.extend(new)
+            if found:
+                words = f"capture {capture.number} has turns behind object {found[0]}, which is an unfinished one"
+                self._mismatch("log", words)
 
     def _sizes(self) -> None:
         for row, first in zip(self.head.packs, self.record.pack_starts, strict=False):

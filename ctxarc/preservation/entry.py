@@ -11,15 +11,16 @@ from typing import NamedTuple, Self
 
 from ctxarc.errors import IndexMismatch, UnsupportedVersion
 from ctxarc.preservation.layout import checked
+from ctxarc.preservation.naming import NAME_LIMIT, fault_of_name
 from ctxarc.preservation.varint import Cursor, encode
 
-NAME_LIMIT = 1000
-"""Bytes of the longest transcript name."""
 TEXT_LIMIT = 1 << 14
 """Bytes of the longest path, host or tool in an acquisition record."""
 ENTRY_LIMIT = 1 << 28
 """Bytes of the longest entry."""
 
+_CLOCK_LIMIT = (1 << 63) - 1
+"""Nanoseconds to or from 1970 of the latest and the earliest clock that an entry can hold: some 292 years."""
 _NAMED, _PARTIAL, _ORIGIN = 1, 2, 4
 _KNOWN = _NAMED | _PARTIAL | _ORIGIN
 
@@ -103,7 +104,8 @@ class Entry(NamedTuple):
             parts += [encode(len(text)), text]
         body = b"".join(parts)
         size = ENTRY.size + len(body)
-        front = (size, flags, self.captured_ns, self.mtime_ns, self.source_bytes, self.source_sha256)
+        clocks = (max(-_CLOCK_LIMIT, min(clock, _CLOCK_LIMIT)) for clock in (self.captured_ns, self.mtime_ns))
+        front = (size, flags, *clocks, self.source_bytes, self.source_sha256)
         return ENTRY.pack(*front) + body
 
     @classmethod
@@ -125,8 +127,8 @@ class Entry(NamedTuple):
         if bool(origin_back) == bool(flags & _ORIGIN):
             raise IndexMismatch(f"{label}: its origin stands at distance 0 and not in it", path="log")
         name = _read_text(cursor, NAME_LIMIT) if flags & _NAMED else b""
-        if not _is_text(name):
-            raise IndexMismatch(f"{label}: a name that is not UTF-8", path="log")
+        if flags & _NAMED:
+            _check_name(name, label)
         origin = Origin(*(_read_text(cursor, TEXT_LIMIT) for _ in range(3))) if flags & _ORIGIN else None
         if cursor.at != len(data):
             raise IndexMismatch(f"{label}: {len(data) - cursor.at} bytes too many", path="log")
@@ -200,16 +202,20 @@ def _read_run(cursor: Cursor) -> Run:
     first, count = cursor.varint() - 1, cursor.varint()
     if not count:
         raise IndexMismatch(f"{cursor.label}: a run of no turns", path="log")
-    return Run(first, count, cursor.varint() if first < 0 else 0)
+    gap_bytes = cursor.varint() if first < 0 else 0
+    if first < 0 and gap_bytes < count:
+        raise IndexMismatch(f"{cursor.label}: a gap of {count} turns and {gap_bytes} bytes", path="log")
+    return Run(first, count, gap_bytes)
 
 
 def _read_text(cursor: Cursor, limit: int) -> bytes:
     return cursor.take(checked("log", "a text's length", cursor.varint(), limit))
 
 
-def _is_text(data: bytes) -> bool:
+def _check_name(name: bytes, label: str) -> None:
     try:
-        data.decode()
+        fault = fault_of_name(name.decode())
     except UnicodeDecodeError:
-        return False
-    return True
+        fault = "it is not UTF-8"
+    if fault:
+        raise IndexMismatch(f"{label}: {name[:80]!r} is no transcript's name: {fault}", path="log")

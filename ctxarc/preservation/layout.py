@@ -28,7 +28,9 @@ WINDOW_LOG_LIMIT = 27
 HEAD_LIMIT = 1 << 28
 """Bytes of the largest HEAD."""
 COUNT_LIMIT = 1 << 48
-"""No count, length or offset in an archive reaches this."""
+"""No count, length or offset in an archive is beyond this."""
+OBJECT_LIMIT = 10**12
+"""Objects that an archive may hold: their numbers, as the names of packs have them, sort as they count."""
 
 
 def read_mark(data: bytes) -> None:
@@ -224,7 +226,7 @@ class Head(NamedTuple):
             raise UnsupportedVersion(message, path="HEAD", found=reserved, supported=0)
         captures, objects, object_bytes, log_bytes, leaves, objects_tail, log_tail = numbers
         for name, value in zip(HEAD_FIELDS[5:10], numbers, strict=False):
-            checked("HEAD", name, value)
+            checked("HEAD", name, value, OBJECT_LIMIT if name == "objects" else COUNT_LIMIT)
         peaks = leaves.bit_count()
         tables = packs * PACK_ROW.size, transcripts * TRANSCRIPT_ROW.size, peaks * 32
         expected = HEAD.size + sum(tables) + 8

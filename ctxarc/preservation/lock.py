@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from typing import TYPE_CHECKING, Self
 
-from ctxarc.errors import ArchiveLocked, LocksUnsupported, Refusal, from_os_error
+from ctxarc.errors import ArchiveLocked, BadMagic, LocksUnsupported, Refusal, from_os_error
 
 if os.name == "posix":
     import fcntl
@@ -17,7 +18,7 @@ else:  # pragma: no cover - Windows
 if TYPE_CHECKING:
     from pathlib import Path
 
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _BUSY = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _NONE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 _POLL = 0.01, 0.1
@@ -28,6 +29,11 @@ def _try_lock(descriptor: int, *, shared: bool) -> None:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     else:  # pragma: no cover - Windows
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+
+
+def _check_plain(descriptor: int, path: Path) -> None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise BadMagic(f"{path.name}: not a plain file", path=path.name)
 
 
 def _acquire(descriptor: int, path: Path, *, shared: bool = False) -> bool:
@@ -62,8 +68,9 @@ class Lock:
         end = time.monotonic() + wait
         pause = _POLL[0]
         while True:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | _NOFOLLOW, 0o666)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
             try:
+                _check_plain(self._descriptor, path)
                 if _acquire(self._descriptor, path) and self._current():
                     return
             except BaseException:
@@ -104,10 +111,11 @@ class Lock:
 def is_held(path: Path) -> bool:
     """Whether a writer holds the lock ``path`` now. Nothing is written; no file means no writer."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | _NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
     except OSError:
         return False
     try:
+        _check_plain(descriptor, path)
         return not _acquire(descriptor, path, shared=True)
     except Refusal:
         return False

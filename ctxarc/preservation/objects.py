@@ -81,6 +81,14 @@ def lengths_of(rows: bytes) -> array[int]:
     return lengths
 
 
+def keys_of(rows: bytes) -> array[int]:
+    """The first eight bytes of each digest in ``rows``, as numbers in this machine's byte order."""
+    column = bytearray(len(rows) // _ROW * 8)
+    for place in range(8):
+        column[place::8] = rows[place::_ROW]
+    return array("Q", bytes(column))
+
+
 def digests_of(rows: bytes) -> list[bytes]:
     """The digests in ``rows``."""
     return [rows[at : at + 32] for at in range(0, len(rows), _ROW)]
@@ -103,10 +111,7 @@ class DigestMap:
         begin, self._count = self._count, table.count
         for start in range(begin, table.count, _CHUNK // _ROW):
             rows = table.rows(start, min(_CHUNK // _ROW, table.count - start))
-            column = bytearray(len(rows) // _ROW * 8)
-            for place in range(8):
-                column[place::8] = rows[place::_ROW]
-            keys = array("Q", bytes(column))
+            keys = keys_of(rows)
             self._numbers.update(zip(keys, range(start, start + len(keys)), strict=True))
 
     def find(self, digest: bytes) -> int:

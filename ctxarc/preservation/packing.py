@@ -33,14 +33,17 @@ class _Task(Thread):
 
     def run(self) -> None:
         try:
-            count, raw = len(self._turns), self._turns[0] if len(self._turns) == 1 else b"".join(self._turns)
-            self._turns = []
-            row, stored = frames.encode(raw, count, self._level)
+            row, stored = frames.encode(self._take(), self._level)
             self.path = self._directory / row.name(self._first)
             replace_file(self.path, stored)
             self._row = row
         except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for the result
             self._error = error
+
+    def _take(self) -> list[bytes]:
+        """The turns, which are then referred to by nobody else and can be given back once they are joined."""
+        turns, self._turns = self._turns, []
+        return turns
 
     def result(self) -> PackRow:
         """The pack's row, once its file is flushed."""

@@ -45,16 +45,19 @@ class Pack:
 
     Attributes:
         first: number of its first object.
-        data: its turns, joined.
+        raw, data: its turns, joined, and a view of them.
         digests: SHA-256 of each object.
         ends: where each object ends in ``data``.
+        unfinished: those of ``ends`` that the pack itself states, since no line feed stands before them.
 
     """
 
-    def __init__(self, first: int, data: bytes, rows: bytes, label: str) -> None:
+    def __init__(self, first: int, data: bytes, rows: bytes, label: str, unfinished: list[int]) -> None:
         lengths = lengths_of(rows)
         self.first = first
         self.label = label
+        self.unfinished = unfinished
+        self.raw = data
         self.data = memoryview(data)
         self.digests = digests_of(rows)
         self.ends = list(accumulate(lengths))
@@ -138,6 +141,8 @@ class Record:
         self._log_window = (0, b"")
         if marked:
             check_mark(path)
+        if (path / "pack").is_symlink():
+            raise BadMagic("pack: a link where a directory is due; links are not followed", path="pack")
         try:
             self.head = read_head(path)
             self._see_packs(self.head.packs)
@@ -202,7 +207,8 @@ class Record:
         if sum(lengths_of(rows)) != row.raw_bytes:
             message = f"HEAD: {label} has {row.raw_bytes} bytes, and its objects have {sum(lengths_of(rows))}"
             raise IndexMismatch(message, path="HEAD", pack=label)
-        return Pack(first, frames.decode(row, self._stored(row, first, label), label), rows, label)
+        stored = self._stored(row, first, label)
+        return Pack(first, frames.decode(row, stored, label), rows, label, frames.unpack_ends(stored, label)[0])
 
     def _stored(self, row: PackRow, first: int, label: str) -> bytes:
         descriptor = open_file(self.path / "pack" / row.name(first), label)
@@ -270,6 +276,7 @@ class Record:
         """
         data = self.log.read(0, self.log.length)
         last: list[tuple[int, bytes]] = []
+        names: set[bytes] = set()
         origins: dict[int, tuple[int, Origin]] = {}
         at = number = 0
         while at < len(data):
@@ -279,6 +286,9 @@ class Record:
             offset, name = last[entry.transcript] if entry.transcript < len(last) else (at, entry.name)
             if entry.transcript > len(last) or entry.back != at - offset:
                 raise IndexMismatch(f"{label} does not follow the one before it of its transcript", path="log")
+            if not entry.back and name in names:
+                raise IndexMismatch(f"{label} gives another transcript the name {name.decode()}", path="log")
+            names.add(name)
             last[entry.transcript : entry.transcript + 1] = [(at, name)]
             if entry.origin:
                 origins[entry.transcript] = at, entry.origin

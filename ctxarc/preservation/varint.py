@@ -40,7 +40,7 @@ class Cursor:
         """The next varint.
 
         Raises:
-            IndexMismatch: the record ends inside it.
+            IndexMismatch: the record ends inside it, or it is longer than its value needs.
             LimitExceeded: its value is beyond the format's limit for any number.
 
         """
@@ -54,7 +54,9 @@ class Cursor:
         except IndexError:
             raise IndexMismatch(f"{self.label}: ends inside a number", path="log") from None
         value |= byte << shift
-        if value >= COUNT_LIMIT:
+        if not byte and shift:
+            raise IndexMismatch(f"{self.label}: a number is written with more bytes than it needs", path="log")
+        if value > COUNT_LIMIT:
             raise LimitExceeded(f"{self.label}: a number beyond {COUNT_LIMIT}", path="log", limit=COUNT_LIMIT)
         self.at = at + 1
         return value

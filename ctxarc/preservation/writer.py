@@ -7,11 +7,13 @@ first commit.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 from xxhash import xxh3_64_intdigest
 
+from ctxarc.errors import DuplicateName, Internal
 from ctxarc.preservation.blocks import appended, stored_length
 from ctxarc.preservation.entry import Entry, Gap, Origin, Run, Runs
 from ctxarc.preservation.files import append_file, flush_directory, named_faults, replace_file, write_file
@@ -91,6 +93,7 @@ class RecordWriter:
         self._added: dict[bytes, int] = {}
         self._rows = bytearray()
         self._entries: list[bytes] = []
+        self._names: set[bytes] = set()
         self._log_bytes = self.head.log_bytes
         self._captures = self.head.captures
         self._transcripts = list(self.head.transcripts)
@@ -177,6 +180,10 @@ class RecordWriter:
 
         ``transcript``, ``back`` and the place of the origin are filled in here.
         """
+        if entry.name in self._names:
+            message = f"two captures of {entry.name.decode()} in one step"
+            raise DuplicateName(message, transcript=entry.name.decode())
+        self._names.add(entry.name)
         number = self.record.number_of(entry.name) if self.record else None
         place: dict[str, Any] = {"transcript": len(self._transcripts), "origin": origin}
         first = self._log_bytes
@@ -190,8 +197,11 @@ class RecordWriter:
         self._captures += 1
         row = TranscriptRow(xxh3_64_intdigest(entry.name), first, self._log_bytes, self._captures)
         self._transcripts[entry.transcript : entry.transcript + 1] = [row]
-        self._entries.append(entry.pack())
-        self._log_bytes += len(self._entries[-1])
+        data = entry.pack()
+        if Entry.unpack(data, "a new entry").pack() != data:
+            raise Internal("a new entry of the log does not decode to what was encoded; nothing was stored")
+        self._entries.append(data)
+        self._log_bytes += len(data)
         self._tree.extend(hashes)
         return self._captures
 
@@ -204,7 +214,7 @@ class RecordWriter:
                 self._packer.seal(self.head.objects + self.new_objects)
 
     def commit(self) -> None:
-        """Make everything that was finished part of the archive, in one step; nothing happens where nothing was.
+        """Make everything that was finished part of the archive, in one step, and remove what a dead writer left.
 
         Raises:
             NoSpace, PermissionDenied, IoFailed: the archive is as it was.
@@ -215,6 +225,7 @@ class RecordWriter:
             with named_faults(self.path):
                 new = self._packer.finish(self.head.objects + self.new_objects)
                 self._publish((*self.head.packs[: self._kept_packs], *new))
+        self.tidy()
 
     def repack(self, tell: Callable[[int], None]) -> None:
         """Replace all packs by new ones of this writer's level, in one step; the log and the digest stay.
@@ -236,6 +247,7 @@ class RecordWriter:
                 done += len(pack.data)
                 tell(done)
             self._publish(tuple(packer.finish(self.head.objects)))
+        self.tidy()
 
     def _publish(self, packs: tuple[PackRow, ...]) -> None:
         """Write what stands beyond HEAD, flush it, and put a new HEAD in the place of the old one."""
@@ -257,26 +269,35 @@ class RecordWriter:
             transcripts=tuple(self._transcripts),
             peaks=tuple(self._tree.peaks),
         )
+        data = head.pack()
+        if Head.unpack(data) != head:
+            raise Internal("a new HEAD does not decode to what was encoded; nothing was stored")
         if self._scratch:
             write_file(base / "CTXA", MARK)
         self._packer = self._new_packer()  # from here on the new packs may be committed, and are not discarded
-        replace_file(base / "HEAD", head.pack())
+        replace_file(base / "HEAD", data)
         flush_directory(base)
         if self._scratch:
             self._lock = self._scratch.become(self.path)
             self._scratch = None
-        self._tidy(head)
         if self.record:
             self.record.close()
         self.record = Record(self.path)
         self._begin()
 
-    def _tidy(self, head: Head) -> None:
-        """Remove packs that HEAD does not name: merged ones, and what a dead writer left."""
-        named = head.pack_names()
-        for path in (self.path / "pack").iterdir():
-            if path.suffix in {".zst", ".tmp"} and path.name not in named:
-                path.unlink(missing_ok=True)
+    def tidy(self) -> None:
+        """Remove what HEAD does not commit: merged packs, and what a dead writer left. A fault here loses nothing."""
+        if not self.record:
+            return
+        named = self.head.pack_names()
+        with suppress(OSError):
+            (self.path / "HEAD.tmp").unlink(missing_ok=True)
+            for path in (self.path / "pack").iterdir():
+                if path.suffix in {".zst", ".tmp"} and path.name not in named:
+                    path.unlink(missing_ok=True)
+            for file in (self.record.objects.file, self.record.log):
+                if file.stored_bytes() > stored_length(file.length):
+                    append_file(self.path / file.label, stored_length(file.length), b"")
 
     def _base(self) -> Path:
         """Where files are written: the archive, or the directory that will become it."""
