@@ -1,4 +1,4 @@
-"""Write the table of the committed results into README.md: ``python -m bench.table``; ``--check`` only compares."""
+"""Write the table of the committed results into the pages: ``python -m bench.table``; ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.record import RESULTS, STAGES
+from bench.tools import REPOSITORY
 
-PAGE = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- results begin -->", "<!-- results end -->"
+PAGES = (Path(__file__).with_name("README.md"), REPOSITORY / "README.md")
+BEGIN, END = "<!-- bench: record -->", "<!-- /bench -->"
 HEADER = ["| stage | figure | measured | bar | | |", "|---|---|---|---|---|---|"]
 
 
@@ -21,14 +22,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.table", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; end 1 when the page is out of date")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE")
+    parser.add_argument("--page", type=Path, action="append", metavar="FILE", help="default: both README.md")
     options = parser.parse_args(arguments)
-    page = options.page.read_text(encoding="utf-8")
-    wanted = with_table(page, table(read_results(options.results)))
-    if options.check:
-        return 0 if page == wanted else 1
-    options.page.write_text(wanted, encoding="utf-8")
-    return 0
+    text = table(read_results(options.results))
+    stale = [page for page in options.page or PAGES if not _written(page, text, check=options.check)]
+    return 1 if stale else 0
+
+
+def _written(path: Path, text: str, *, check: bool) -> bool:
+    """Write the table into the page at ``path``; with ``check``, only say whether it is there."""
+    page = path.read_text(encoding="utf-8")
+    wanted = with_table(page, text)
+    if not check:
+        path.write_text(wanted, encoding="utf-8")
+    return page == wanted or not check
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:

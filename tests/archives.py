@@ -177,7 +177,7 @@ class Parts:
         head: HEAD; its pack table and lengths are made anew by ``seal``.
         rows: the rows of ``objects``.
         entries: the entries of the log.
-        packs: number of objects and turns of each pack.
+        packs: the turns of each pack, joined; where they end stays.
         stored: the row and file of a pack, by index, where they are not to be made from its turns.
 
     """
@@ -190,7 +190,8 @@ class Parts:
             self.rows = [ObjectRow(*row) for row in OBJECT_ROW.iter_unpack(rows)]
             self.entries = [each.entry for each in record.captures()]
             packs = [record.load_pack(index) for index in range(len(self.head.packs))]
-            self.packs = [(len(pack.ends), bytes(pack.data)) for pack in packs]
+            self.packs = [bytes(pack.data) for pack in packs]
+            self._ends = [list(pack.ends) for pack in packs]
         self.stored: dict[int, tuple[PackRow, bytes]] = {}
 
     def change(self, index: int, **fields: Any) -> None:  # noqa: ANN401 - as they are
@@ -265,8 +266,8 @@ class Parts:
         shutil.rmtree(self.archive / "pack")
         (self.archive / "pack").mkdir()
         rows, first = [], 0
-        for index, (count, turns) in enumerate(self.packs):
-            row, stored = self.stored.get(index) or packed(turns, count)
+        for index, turns in enumerate(self.packs):
+            row, stored = self.stored.get(index) or packed(turns, self._ends[index])
             (self.archive / "pack" / row.name(first)).write_bytes(stored)
             rows.append(row)
             first += row.objects
@@ -287,10 +288,17 @@ class Parts:
         write_head(self.archive, self.head._replace(**fields | head))
 
 
-def packed(turns: bytes, count: int) -> tuple[PackRow, bytes]:
-    """A pack of ``count`` turns: its row for HEAD, and its file."""
-    stored = ZstdCompressor(write_checksum=True).compress(turns)
-    return PackRow(count, len(turns), len(stored), xxh3_64_intdigest(stored)), stored
+def packed(turns: bytes, ends: Sequence[int]) -> tuple[PackRow, bytes]:
+    """A pack of the turns that end at ``ends``: its row for HEAD, and its file."""
+    unfinished = b"".join(end.to_bytes(8, "little") for end in ends if turns[end - 1 : end] != b"\n")
+    front = skippable(len(unfinished)) + unfinished if unfinished else b""
+    stored = front + ZstdCompressor(write_checksum=True).compress(turns)
+    return PackRow(len(ends), len(turns), len(stored), xxh3_64_intdigest(stored)), stored
+
+
+def skippable(size: int) -> bytes:
+    """The first bytes of the zstd frame that states where unfinished turns end."""
+    return b"\x5c\x2a\x4d\x18" + size.to_bytes(4, "little")
 
 
 def write_head(archive: Path, head: Head) -> None:

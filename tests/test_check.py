@@ -124,8 +124,8 @@ def other_version(archive: Path) -> None:
 def change_turn(archive: Path, index: int = 1) -> None:
     """A byte of a turn, under the right checksum of its pack."""
     parts = Parts(archive)
-    count, turns = parts.packs[index]
-    parts.packs[index] = count, turns[:-5] + b"?" + turns[-4:]
+    turns = parts.packs[index]
+    parts.packs[index] = turns[:-5] + b"?" + turns[-4:]
     parts.seal()
 
 
@@ -206,9 +206,8 @@ def test_all_damage_is_told_and_not_the_first_only(archive: Path) -> None:
 
 def test_every_damaged_turn_of_a_pack_is_told(archive: Path) -> None:
     parts = Parts(archive)
-    count, turns = parts.packs[1]
-    lost = turns_of(turns)
-    parts.packs[1] = count, b"".join([lost[0].upper(), *lost[1:-1], lost[-1].upper()])
+    lost = turns_of(parts.packs[1])
+    parts.packs[1] = b"".join([lost[0].upper(), *lost[1:-1], lost[-1].upper()])
     parts.seal()
     result = verify(archive)
     assert len([finding for finding in result.findings if finding.code == "DIGEST_MISMATCH"]) >= 2
@@ -247,14 +246,9 @@ def swap_rows(parts: Parts) -> None:
 def swap_turns(parts: Parts) -> None:
     """Two turns of a pack with their rows: each has its digest, and transcripts have them the wrong way round."""
     swap_rows(parts)
-    count, content = parts.packs[0]
-    turns = turns_of(content)
+    turns = turns_of(parts.packs[0])
     turns[3], turns[4] = turns[4], turns[3]
-    parts.packs[0] = count, b"".join(turns)
-
-
-def drop_last(parts: Parts) -> None:
-    parts.entries.pop()
+    parts.packs[0] = b"".join(turns)
 
 
 def swap_entries(parts: Parts) -> None:
@@ -316,12 +310,11 @@ def test_tampering_is_found_under_right_checksums_even_where_the_digest_was_made
     [
         lambda p: p.change(1, source_sha256=bytes(32)),
         lambda p: p.change(0, name=b"c"),
-        drop_last,
         wrong_gap,
         longer_gap,
         swap_entries,
     ],
-    ids=["the digest of omitted bytes", "a name", "no last capture", "turns of a gap", "bytes of a gap", "the order"],
+    ids=["the digest of omitted bytes", "a name", "turns of a gap", "bytes of a gap", "the order"],
 )
 def test_a_forged_log_that_says_nothing_impossible_is_found_by_the_digest(
     archive: Path, change: Callable[[Parts], object]
@@ -338,6 +331,32 @@ def test_a_forged_log_that_says_nothing_impossible_is_found_by_the_digest(
         verify(archive, expect=digest)
     with pytest.raises(DigestUnexpected):
         verify(archive, extends=digest)
+
+
+def test_a_capture_cut_off_the_end_is_found_by_the_digest_that_was_kept_elsewhere(tmp_path: Path) -> None:
+    archive = tmp_path / "a.ctxa"
+    first = store(archive, A, "a").archive_digest
+    last = store(archive, A, "b").archive_digest
+    parts = Parts(archive)
+    parts.entries.pop()
+    parts.relink()
+    parts.rehash()
+    parts.seal()
+    assert digest_of(archive) == first
+    assert not findings(archive)
+    with pytest.raises(DigestUnexpected):
+        verify(archive, expect=last)
+    with pytest.raises(DigestUnexpected):
+        verify(archive, extends=last)
+
+
+def test_turns_that_no_transcript_has_are_found(archive: Path) -> None:
+    parts = Parts(archive)
+    parts.entries.pop()
+    parts.relink()
+    parts.rehash()
+    parts.seal()
+    assert findings(archive)
 
 
 @pytest.mark.parametrize("field", ["root", "peaks", "leaves"])

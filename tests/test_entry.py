@@ -70,7 +70,8 @@ def test_bytes_beyond_the_end_of_an_entry_are_refused() -> None:
 # ----------------------------------------------------------------------------------------------------------- entries
 
 SOME = st.integers(1, COUNT_LIMIT - 1)
-RUN = st.tuples(COUNTS, SOME, st.just(0)) | st.tuples(st.just(-1), SOME, COUNTS)
+FEW = st.integers(1, 1 << 24)
+RUN = st.tuples(COUNTS, SOME, st.just(0)) | st.tuples(st.just(-1), FEW, st.integers(1 << 24, COUNT_LIMIT - 1))
 TEXTS = st.binary(max_size=40)
 NAMES = st.text("aé漢😀- .x", min_size=3, max_size=20)
 
@@ -145,6 +146,7 @@ PLAIN = Entry(
         ({"origin": Origin(b"p" * (TEXT_LIMIT + 1))}, LimitExceeded),
         ({"runs": (Run(3, 0),)}, IndexMismatch),
         ({"runs": (Run(-1, 0, 5),)}, IndexMismatch),
+        ({"runs": (Run(-1, 5, 4),)}, IndexMismatch),
         ({"source_bytes": COUNT_LIMIT + 1}, LimitExceeded),
     ],
 )

@@ -424,7 +424,7 @@ def test_an_expression_that_takes_too_long_is_refused_and_no_process_stays(as_re
     before = children(os.getpid())
     refusal = refused(lambda: hits(trap, NEVER, regex=True, as_read=as_read, time_limit=0.3))
     assert (refusal.code, refusal.status) == ("PATTERN_TIMEOUT", 3)
-    assert refusal.facts["pattern"] == NEVER
+    assert refusal.facts["patterns"] == [NEVER]
     assert children(os.getpid()) <= before
 
 

@@ -21,6 +21,7 @@ from archives import (
     lines,
     pack_file,
     read,
+    skippable,
     store,
     use_all,
     write_head,
@@ -153,7 +154,7 @@ def front(values: dict[str, int | bytes], fields: tuple[str, ...], struct: Struc
     """A header with ``values``, under its right checksum unless it is not to be ``sound``."""
     width = 4 if struct is FILE_HEADER else 8
     data: bytes = struct.pack(*(values[name] if name != "checksum" else 0 for name in fields))[:-width]
-    checksum = xxh3_64_intdigest(data) & (2 ** (8 * width) - 1)
+    checksum: int = xxh3_64_intdigest(data) & (2 ** (8 * width) - 1)
     return data + (checksum if sound else checksum ^ 1).to_bytes(width, "little")
 
 
@@ -364,11 +365,11 @@ def test_every_length_to_which_a_file_is_cut_is_refused_or_does_no_harm_and_is_f
 
 def test_every_byte_of_a_pack_changed_under_a_right_checksum_is_refused_by_the_digests_of_turns(archive: Path) -> None:
     parts = Parts(archive)
-    count, turns = parts.packs[0]
+    turns = parts.packs[0]
     for at in range(len(turns)):
         changed = bytearray(turns)
         changed[at] ^= 0x20
-        parts.packs[0] = count, bytes(changed)
+        parts.packs[0] = bytes(changed)
         parts.seal()
         for name, data in SMALL.items():
             with suppress(DigestMismatch):
@@ -516,6 +517,15 @@ FORGED: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda a: one_turn(a, lambda size: b"\x50\x2a\x4d\x18" + size.to_bytes(4, "little") + line(0)),
         "",
     ),
+    "offsets of 4 GiB": (lambda a: put_pack(a, skippable(2**32 - 8) + bytes(90)), "INDEX_MISMATCH"),
+    "no offsets": (lambda a: put_pack(a, skippable(0) + pack_file(a).read_bytes()), "INDEX_MISMATCH"),
+    "a part of an offset": (lambda a: put_pack(a, skippable(7) + bytes(7) + pack_file(a).read_bytes()), ""),
+    "an offset beyond all": (lambda a: put_pack(a, skippable(8) + b"\xff" * 8 + pack_file(a).read_bytes()), ""),
+    "an offset where a turn does not end": (
+        lambda a: put_pack(a, skippable(8) + (3).to_bytes(8, "little") + pack_file(a).read_bytes()),
+        "",
+    ),
+    "offsets and no frame": (lambda a: put_pack(a, skippable(8) + bytes(8)), ""),
     "a window of 2 GiB": (
         lambda a: one_turn(a, lambda size: frame(says=size, window_log=31, blocks=block(0, size, line(0), last=True))),
         "LIMIT_EXCEEDED",

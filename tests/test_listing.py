@@ -90,7 +90,7 @@ def test_log_of_one_transcript_or_of_all_in_order(archive: Path) -> None:
     ]
     assert [row.transcript for row in log(archive, "r")] == ["r", "r"]
     assert [row.transcript for row in log(archive, "r#")] == ["r", "r"]
-    assert [(row.transcript, row.turn) for row in log(archive, last=7)][0] == ("r", 1)
+    assert next((row.transcript, row.turn) for row in log(archive, last=7)) == ("r", 1)
     assert refused(lambda: log(archive, "q")).code == "NO_SUCH_TRANSCRIPT"
 
 

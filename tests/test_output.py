@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxarc.cli.excerpts import marked
 from ctxarc.cli.output import Output, one_line, printable, to_json, write_all
-from ctxarc.cli.terminal import cell_width, fit, pad, size, when
+from ctxarc.cli.terminal import cell_width, fit, gap_words, pad, shorten, size, table, when
 from ctxarc.errors import IoFailed, NoSpace
+from ctxarc.model import ByteRange
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -217,3 +219,66 @@ def test_times_lose_their_fraction_and_nothing_is_made_up() -> None:
     assert when("2025-03-04T09:10:27.100Z") == "2025-03-04 09:10:27"
     assert when(None) == ""
     assert when("yesterday\x1b") == "yesterday\\x1b"
+
+
+@given(st.text(), st.integers(0, 30))
+def test_a_shortened_name_fits_and_keeps_both_ends(text: str, cells: int) -> None:
+    short = shorten(text, cells)
+    assert cell_width(short) <= cells
+    if short != text and cells > 1:
+        head, _, tail = short.rpartition("…")
+        assert text.startswith(head)
+        assert text.endswith(tail)
+
+
+def test_a_name_is_cut_in_its_middle() -> None:
+    assert shorten("projects/orchard/0d5e1c52", 16) == "projects/o…e1c52"
+    assert shorten("測試測試測試", 7) == "測試…試"
+    assert shorten("short", 36) == "short"
+    assert shorten("any length", None) == "any length"
+
+
+def test_what_was_left_out_is_said_in_bytes() -> None:
+    one = [ByteRange(0, 302_297)]
+    assert gap_words(one) == "bytes 0 to 302,297 of the source were left out (295 KiB)"
+    many = [ByteRange(number * 10, number * 10 + 5) for number in range(5)]
+    assert gap_words(many) == "bytes 0 to 5, 10 to 15, 20 to 25, 2 more ranges of the source were left out (25 B)"
+
+
+def test_a_table_fits_the_terminal_and_is_whole_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    rows = [("a", "12", "x" * 90), ("測試", "3", "y")]
+    table(Output(), ("name", "n", "words"), rows, right=frozenset({1}))
+    assert capsysbinary.readouterr().out.decode().splitlines() == [
+        "name   n  words",
+        f"a     12  {'x' * 90}",
+        "測試   3  y",
+    ]
+    out, stdout = _on_terminal(monkeypatch, COLUMNS="30", NO_COLOR="1")
+    table(out, ("name", "n", "words"), rows, right=frozenset({1}))
+    assert stdout.shown().splitlines()[1] == f"a     12  {'x' * 19}…"
+
+
+def test_a_match_is_marked_where_there_are_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, _ = _on_terminal(monkeypatch)
+    assert marked(out, "one two\n three", [(4, 7)], 80) == "one \x1b[31m\x1b[1mtwo\x1b[0m three"
+    out, _ = _on_terminal(monkeypatch, NO_COLOR="1")
+    assert marked(out, "one two\n three", [(4, 7)], 80) == "one two three"
+
+
+@given(ANY_TEXT, st.integers(16, 120), st.data())
+def test_a_marked_line_fits_and_shows_the_match(text: str, room: int, data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(text)))
+    last = data.draw(st.integers(first, len(text)))
+    line = marked(Output(), text, [(first, last)] if first < last else [], room)
+    assert cell_width(line) <= room
+    assert printable(line) == line
+
+
+def test_a_long_excerpt_is_cut_around_its_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, _ = _on_terminal(monkeypatch, NO_COLOR="1")
+    text = "a" * 60 + "MATCH" + "b" * 100
+    assert marked(out, text, [(60, 65)], 24) == "…aaaaaaaaMATCHbbbbbbbbb…"
+    assert marked(out, "a" * 60 + "MATCH", [(60, 65)], 24) == "…" + "a" * 18 + "MATCH"
+    assert marked(out, "two MATCH " * 20, [(4, 9), (54, 59)], 30).count("MATCH") >= 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 import signal
@@ -99,6 +100,21 @@ def test_packs_stay_few_however_many_small_captures_there_are(archive: Path, ste
     assert len(steps) > 3 * len(pack_sizes(archive))
     assert read(archive) == source
     assert not findings(archive)
+
+
+def test_small_captures_write_each_turn_few_times(archive: Path) -> None:
+    """A turn is packed again only into a pack that is half as large again at least, and so as often as sizes double."""
+    source, written = b"", 0
+    for number in range(128):
+        source += line(number)
+        before = files_of(archive / "pack") if number else {}
+        store(archive, source)
+        head = read_head(archive)
+        names = [path for path in files_of(archive / "pack") if path not in before]
+        sizes = dict(zip(sorted(files_of(archive / "pack")), (row.raw_bytes for row in head.packs), strict=True))
+        written += sum(sizes[name] for name in names)
+    assert written <= len(source) * (1 + math.ceil(math.log(128, 1.5)))
+    assert len(pack_sizes(archive)) <= 8
 
 
 @pytest.mark.usefixtures("small_packs")

@@ -66,6 +66,7 @@ def print_plan(out: Output, plan: CapturePlan) -> None:
     if rows:
         shown = len(head) if known else len(head) - 1
         table(out, head[:shown], [row[:shown] for row in rows], right=frozenset({2, 3, 4}))
+    out.flush()
     for each in plan.transcripts:
         if each.refusal is not None:
             out.refuse(_again(each.refusal))
@@ -95,6 +96,7 @@ def _again(said: dict[str, Any]) -> Refusal:
 def _print_text(out: Output, result: CaptureResult) -> int:
     if not out.quiet:
         _print_stored(out, result)
+        out.flush()
     for refused in result.refused:
         out.refuse(_again(refused.refusal))
     if result.refused:

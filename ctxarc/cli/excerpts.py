@@ -56,10 +56,11 @@ def _window(cells: list[tuple[str, bool]], start: int, room: int) -> list[tuple[
     while first and (before + widths[first - 1] <= room // 3 or sum(widths[first - 1 :]) < room):
         first -= 1
         before += widths[first]
-    last, used = first, 2  # an ellipsis at either end
+    head = [("…", False)] if first else []
+    if sum(widths[first:]) + len(head) <= room:
+        return [*head, *cells[first:]]
+    last, used = first, len(head) + 1
     while last < len(cells) and used + widths[last] <= room:
         used += widths[last]
         last += 1
-    head = [("…", False)] if first else []
-    tail = [("…", False)] if last < len(cells) else []
-    return [*head, *cells[first:last], *tail]
+    return [*head, *cells[first:last], ("…", False)]

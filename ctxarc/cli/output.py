@@ -95,6 +95,13 @@ def write_all(stream: Sink, data: bytes | memoryview) -> None:
         view = view[written or 0 :]
 
 
+def _not_written(error: OSError) -> Refusal:
+    """The refusal that stands for a stdout that fails; the archive may have been written to by then."""
+    refusal = from_os_error(error, "standard output")
+    refusal.hint = "the output is not complete, and what was stored before it is; make room for it and run it again"
+    return refusal
+
+
 class Output:
     """stdout and stderr of one command, with the global options: ``json``, ``quiet``, ``no_color``.
 
@@ -121,13 +128,13 @@ class Output:
     def write(self, data: bytes | memoryview) -> None:
         """Write raw bytes to stdout."""
         if sys.stdout is None:
-            raise from_os_error(OSError(errno.EBADF, os.strerror(errno.EBADF)), "standard output")
+            raise _not_written(OSError(errno.EBADF, os.strerror(errno.EBADF)))
         try:
             write_all(sys.stdout.buffer, data)
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise from_os_error(error, "standard output") from error
+            raise _not_written(error) from error
 
     def line(self, text: str = "") -> None:
         """Write a line to stdout; only colours of :meth:`paint` pass as control characters."""
@@ -156,11 +163,12 @@ class Output:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise from_os_error(error, "standard output") from error
+            raise _not_written(error) from error
 
     def note(self, text: str) -> None:
-        """Say something beside the result on stderr, unless ``--quiet``."""
+        """Say something beside the result on stderr, behind what was printed of it, unless ``--quiet``."""
         if not self.quiet:
+            self.flush()
             self.complain(text)
 
     def complain(self, text: str) -> None:

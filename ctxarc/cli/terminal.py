@@ -65,7 +65,7 @@ def shorten(text: str, cells: int | None) -> str:
 
 
 def name_room(out: Output) -> int | None:
-    """Cells that names may take in a table: a session's id fits, and two fifths of a wide terminal; None is no limit."""
+    """Cells that names may take in a table: a session's id fits, or two fifths of the terminal; None is no limit."""
     width = columns(out)
     return None if width is None else max(_SESSION_ID, 2 * width // 5)
 

@@ -16,6 +16,9 @@ from ctxarc.operations import regex_worker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_GRACE = 0.5
+"""Seconds behind its limit at which a process that matches ends by itself, where nobody is left to end it."""
+
 Span = tuple[int, int, int]
 """Index of a text, and the start and end of a match in it."""
 
@@ -50,8 +53,7 @@ def matcher(patterns: Sequence[str], *, regex: bool, as_text: bool, ignore_case:
     flags = re.IGNORECASE if ignore_case else re.RegexFlag(0)
     if not regex:
         return _Exact("|".join(map(re.escape, patterns)), flags, as_text=as_text)
-    source = patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns)
-    return _Process(source, flags, as_text=as_text, time_limit=time_limit)
+    return _Process(patterns, flags, as_text=as_text, time_limit=time_limit)
 
 
 class _Exact:
@@ -74,20 +76,22 @@ class _Exact:
 
 
 class _Process:
-    def __init__(self, source: str, flags: re.RegexFlag, *, as_text: bool, time_limit: float) -> None:
-        self._source, self._limit, self._expired = source, time_limit, False
+    def __init__(self, patterns: Sequence[str], flags: re.RegexFlag, *, as_text: bool, time_limit: float) -> None:
+        self._given, self._limit, self._expired = list(patterns), time_limit, False
+        self._patterns = " or ".join(map(repr, patterns))
         command = [sys.executable, "-I", "-S", str(Path(regex_worker.__file__))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - our own file
-        data = source.encode("utf-8", "surrogateescape")
+        sources = [pattern.encode("utf-8", "surrogateescape") for pattern in patterns]
+        numbers = [flags | (regex_worker.TEXT if as_text else 0), round((time_limit + _GRACE) * 1000), len(sources)]
         try:
-            reason = self._ask(array("Q", [flags | (regex_worker.TEXT if as_text else 0), len(data)]).tobytes() + data)
+            reason = self._ask(array("Q", [*numbers, *map(len, sources)]).tobytes(), *sources)
         except BaseException:
             self.close()
             raise
         if reason:
             self.close()
             words = reason.decode("utf-8", "replace")
-            raise BadPattern(f"{source!r} is no regular expression: {words}", pattern=source, reason=words)
+            raise BadPattern(f"{self._patterns} is no regular expression: {words}", patterns=self._given, reason=words)
 
     def spans(self, texts: Sequence[bytes | memoryview]) -> list[Span]:
         lengths = array("Q", [len(texts), *map(len, texts)]).tobytes()
@@ -114,8 +118,8 @@ class _Process:
         finally:
             timer.cancel()
         if self._expired:
-            message = f"{self._source!r} took more than {self._limit:g} s on a stretch of the record"
-            raise PatternTimeout(message, pattern=self._source, time_limit_seconds=self._limit)
+            message = f"{self._patterns} took more than {self._limit:g} s on a stretch of the record"
+            raise PatternTimeout(message, patterns=self._given, time_limit_seconds=self._limit)
         if len(size) < 8:  # noqa: PLR2004 - the answer's length
             raise IoFailed("the process that matches regular expressions ended", hint="try a simpler expression")
         return answer

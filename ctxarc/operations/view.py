@@ -65,8 +65,8 @@ class View:
 
     def _exact(self, name: str) -> State | None:
         if self._states is not None:
-            return self._states.get(name.encode())
-        number = self.record.number_of(name.encode())
+            return self._states.get(name.encode("utf-8", "surrogatepass"))
+        number = self.record.number_of(name.encode("utf-8", "surrogatepass"))
         return None if number is None else self.record.state(number)
 
     def chosen(self, names: Sequence[str]) -> list[State]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate
 from queue import SimpleQueue
-from threading import Semaphore, Thread
+from threading import Lock, Semaphore, Thread
 from typing import TYPE_CHECKING, Self
 
 from xxhash import xxh3_64_intdigest
@@ -16,7 +16,7 @@ from ctxarc.errors import Damage, DigestMismatch, IndexMismatch, Refusal, Trunca
 from ctxarc.preservation import frames
 from ctxarc.preservation.blocks import stored_length
 from ctxarc.preservation.entry import Gap, Runs
-from ctxarc.preservation.layout import Head
+from ctxarc.preservation.layout import OBJECT_ROW, Head
 from ctxarc.preservation.lock import is_held
 from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
 from ctxarc.preservation.objects import digests_of, keys_of, lengths_of
@@ -25,7 +25,7 @@ from ctxarc.preservation.scratch import RECORD_LOCK
 from ctxarc.preservation.tracks import Tracks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 LEFTOVER = "LEFTOVER"
@@ -89,16 +89,22 @@ def check_record(path: Path, *, quick: bool, tell: Callable[[int, int], None]) -
 
 
 def _moved(path: Path, head: Head | None) -> bool:
+    now = _head_now(path)
+    return head is not None and now is not None and now != head
+
+
+def _head_now(path: Path) -> Head | None:
     try:
-        return head is not None and read_head(path) != head
+        return read_head(path)
     except Refusal:
-        return False
+        return None
 
 
 class _Check:
     def __init__(self, path: Path, *, quick: bool, tell: Callable[[int, int], None]) -> None:
         self.path, self.quick, self.tell = path, quick, tell
         self.out = Checked()
+        self.guard = Lock()
 
     def run(self) -> Checked:
         """All checks, each of which goes on as far as it can."""
@@ -137,9 +143,6 @@ class _Check:
             for fault in faults:
                 self.out.add(fault)
                 whole = False
-            if file.stored_bytes() > stored_length(file.length):
-                extra = file.stored_bytes() - stored_length(file.length)
-                self._leftover(file.label, f"{file.label}: {extra} bytes behind what HEAD commits")
         if not whole:
             self.out.not_checked.append("the packs and the log, since a table that describes them is damaged")
         return whole
@@ -154,7 +157,8 @@ class _Check:
         if self.ends[-1] != self.head.object_bytes:
             message = f"objects: {self.ends[-1]} bytes in all, and HEAD says {self.head.object_bytes}"
             self.out.findings.append(("INDEX_MISMATCH", "objects", message))
-        with _Ahead(self._load, 0 if self.quick else len(self.head.packs)) as ahead:
+        firsts = [] if self.quick else self.record.pack_starts[:-1]
+        with Record(self.path, marked=False) as self.packs, _Ahead(self._load, firsts) as ahead:
             tracks = self._log()
             if self.quick:
                 self._sizes()
@@ -269,22 +273,34 @@ class _Check:
 
     # --------------------------------------------------------------------------------------------------- packs
 
-    def _load(self, index: int) -> Pack | None:
-        """The pack at ``index`` with every turn of it proved, or ``None`` and findings."""
+    def _load(self, number: int) -> Pack | None:
+        """The pack that object ``number`` is in, every turn of it proved, or ``None`` and findings.
+
+        Where a writer merges packs meanwhile it is the one that holds the object now; what stands between its end and
+        that of the pack it was in is proved as well.
+        """
+        first = pack = self._proved(number)
+        end = self.record.pack_starts[bisect_right(self.record.pack_starts, number)]
+        while pack and (at := pack.first + len(pack.ends)) < end:
+            pack = self._proved(at)
+        return first
+
+    def _proved(self, number: int) -> Pack | None:
         try:
-            pack = self.record.load_pack(index)
+            with self.guard:
+                pack = self.packs.pack_of(number)
         except Refusal as refusal:
             self.out.add(refusal)
             return None
         sound = True
-        for number in range(pack.first, pack.first + len(pack.ends)):
+        for each in range(pack.first, pack.first + len(pack.ends)):
             try:
-                pack.turn(number)
+                pack.turn(each)
             except DigestMismatch as refusal:
                 self.out.add(refusal)
                 sound = False
         self._lines(pack)
-        self.tell(self.ends[pack.first + len(pack.ends)], self.head.object_bytes)
+        self.tell(self.ends[min(pack.first + len(pack.ends), self.head.objects)], self.head.object_bytes)
         return pack if sound else None
 
     def _lines(self, pack: Pack) -> None:
@@ -341,18 +357,29 @@ class _Check:
     # --------------------------------------------------------------------------------------------------- files
 
     def _files(self) -> None:
-        """Files of the record's own places that HEAD does not name."""
-        named = self.head.pack_names()
+        """Bytes and files in the record's own places that HEAD does not commit, unless a writer is at work."""
+        for _ in range(_TRIES):
+            head = _head_now(self.path)
+            found = list(self._beyond(head or self.head))
+            if is_held(self.path / RECORD_LOCK):
+                return
+            if head == _head_now(self.path):
+                break
+        self.out.findings += [(LEFTOVER, path, f"{path}: {words}") for path, words in found]
+
+    def _beyond(self, head: Head) -> Iterator[tuple[str, str]]:
+        lengths = {"objects": head.objects * OBJECT_ROW.size, "log": head.log_bytes}
+        for name, length in lengths.items():
+            extra = (self.path / name).lstat().st_size - stored_length(length)
+            if extra > 0:
+                yield name, f"{extra} bytes behind what HEAD commits"
+        named = head.pack_names()
         for path in sorted((self.path / "pack").iterdir()) if (self.path / "pack").is_dir() else []:
             if path.name not in named:
-                self._leftover(f"pack/{path.name}", f"pack/{path.name}: not named by HEAD")
+                yield f"pack/{path.name}", "not named by HEAD"
         for path in sorted(self.path.iterdir()):
             if path.name not in _AT_TOP and not (path.is_dir() and not path.is_symlink()):
-                self._leftover(path.name, f"{path.name}: no file of an archive")
-
-    def _leftover(self, path: str, message: str) -> None:
-        if not is_held(self.path / RECORD_LOCK):
-            self.out.findings.append((LEFTOVER, path, message))
+                yield path.name, "no file of an archive"
 
 
 @dataclass(slots=True)
@@ -362,30 +389,30 @@ class _Held:
 
 
 class _Ahead(Thread):
-    """Loads the items 0 to ``count`` in order, beside the main thread and at most two ahead of it."""
+    """Loads the packs with the objects ``numbers`` in order, beside the main thread and at most two ahead of it."""
 
-    def __init__(self, load: Callable[[int], Pack | None], count: int) -> None:
+    def __init__(self, load: Callable[[int], Pack | None], numbers: Sequence[int]) -> None:
         super().__init__(daemon=True)
-        self._load, self._count = load, count
+        self._load, self._numbers = load, numbers
         self._next = 0
         self._stopped = False
         self._room = Semaphore(2)
         self._loaded: SimpleQueue[tuple[Pack | None, BaseException | None]] = SimpleQueue()
 
     def run(self) -> None:
-        for index in range(self._count):
+        for number in self._numbers:
             self._room.acquire()
             if self._stopped:
                 return
             try:
-                self._loaded.put((self._load(index), None))
+                self._loaded.put((self._load(number), None))
             except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
                 self._loaded.put((None, error))
 
-    def get(self, index: int) -> Pack | None:
-        """The item at ``index``; where it is not the next one it is loaded now."""
-        if index != self._next or index >= self._count:
-            return self._load(index)
+    def get(self, number: int) -> Pack | None:
+        """The pack with object ``number``; where it is not the next one it is loaded now."""
+        if self._next >= len(self._numbers) or number != self._numbers[self._next]:
+            return self._load(number)
         pack, error = self._loaded.get()
         self._room.release()
         self._next += 1

@@ -63,6 +63,10 @@ class Pack:
         self.ends = list(accumulate(lengths))
         self._proved = bytearray(len(lengths))
 
+    def holds(self, number: int) -> bool:
+        """Whether object ``number`` is in this pack."""
+        return self.first <= number < self.first + len(self.ends)
+
     def span(self, number: int) -> tuple[int, int]:
         """Where object ``number`` lies in ``data``."""
         index = number - self.first

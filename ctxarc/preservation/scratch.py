@@ -41,8 +41,12 @@ class Scratch:
         _remove_dead(parent)
         self.path = parent / f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
         self.path.mkdir()
-        (self.path / "pack").mkdir()
-        self.lock = Lock(self.path / RECORD_LOCK, 0.0)
+        try:
+            (self.path / "pack").mkdir()
+            self.lock = Lock(self.path / RECORD_LOCK, 0.0)
+        except BaseException:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
 
     def become(self, path: Path) -> Lock:
         """Move the directory to ``path``; the lock goes with it.

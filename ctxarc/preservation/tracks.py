@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SMALL = 1 << 16
 """Bytes of a turn up to which it may be kept in memory, where tracks come back to it from later packs."""
+_FEW = 64
+"""Turns of a run up to which each of them may be so kept."""
 _KEPT = 32 << 20
 """Bytes of all turns that are so kept."""
 
@@ -61,7 +63,7 @@ class Tracks:
         self._wanted: dict[int, set[int]] = {}
         self._wanted_bytes = 0
         self._kept: dict[int, bytes] = {}
-        self._waiting: dict[int, list[Generator[int, Pack]]] = {}
+        self._waiting: dict[int, list[tuple[int, Generator[int, Pack]]]] = {}
         self._tracks: dict[Generator[int, Pack], _Track] = {}
 
     def add(self, capture: Capture) -> None:
@@ -88,15 +90,21 @@ class Tracks:
         """Mark the small turns for which a track would have to come back to an earlier pack."""
         furthest = self._furthest.get(capture.entry.transcript, 0)
         for run in capture.entry.runs:
-            pack = self._pack_of(max(run.first, 0))
-            if run.turns == 1 and run.first >= 0 and pack < furthest and run.first not in self._wanted.get(pack, ()):
-                length = self._length_of(run.first)
-                if length <= _SMALL and self._wanted_bytes + length <= _KEPT:
-                    self._wanted_bytes += length
-                    self._wanted.setdefault(pack, set()).add(run.first)
-            if run.first >= 0:
-                furthest = max(furthest, self._pack_of(run.first + run.turns - 1))
+            if run.first < 0:
+                continue
+            pack = self._pack_of(run.first)
+            if pack < furthest and run.turns <= _FEW:
+                for number in range(run.first, run.first + run.turns):
+                    self._want(self._pack_of(number), number)
+            furthest = max(furthest, self._pack_of(run.first + run.turns - 1))
         self._furthest[capture.entry.transcript] = furthest
+
+    def _want(self, pack: int, number: int) -> None:
+        wanted = self._wanted.setdefault(pack, set())
+        length = self._length_of(number)
+        if number not in wanted and length <= _SMALL and self._wanted_bytes + length <= _KEPT:
+            self._wanted_bytes += length
+            wanted.add(number)
 
     def _pack_of(self, number: int) -> int:
         return bisect_right(self._starts, number) - 1
@@ -105,18 +113,18 @@ class Tracks:
         """Hash all tracks.
 
         Args:
-            load: gives the decoded pack at an index, or ``None`` where it cannot be had. It is called for every pack,
-                in order, and again for those that a track comes back to.
+            load: gives the decoded pack that an object is in, or ``None`` where it cannot be had. It is called for the
+                first object of every pack, in order, and then for what tracks come back to.
             found: told each capture with the SHA-256 of what is held, or ``None`` where that cannot be computed.
 
         """
         self._fresh.extend(self._roots)
         self._begin(found)
-        for index in range(len(self._starts) - 1):
-            self._visit(index, load(index), found)
+        for index, first in enumerate(self._starts[:-1]):
+            self._visit(index, load(first), load, found)
         while self._waiting:
             for index in sorted(self._waiting):
-                self._visit(index, load(index), found)
+                self._visit(index, load(self._waiting[index][0][0]), load, found)
 
     def _begin(self, found: Callable[[Capture, bytes | None], None]) -> None:
         """Let fresh tracks go on until each needs a pack; they may branch off further ones."""
@@ -124,32 +132,41 @@ class Tracks:
             track = self._fresh.pop()
             walk = self._walk(track, found)
             self._tracks[walk] = track
-            self._wait(walk, None)
+            self._go_on(walk, None)
 
-    def _visit(self, index: int, pack: Pack | None, found: Callable[[Capture, bytes | None], None]) -> None:
-        if pack:
-            for number in self._wanted.pop(index, ()):
-                start, end = pack.span(number)
-                self._kept[number] = bytes(pack.data[start:end])
+    def _visit(
+        self,
+        index: int,
+        pack: Pack | None,
+        load: Callable[[int], Pack | None],
+        found: Callable[[Capture, bytes | None], None],
+    ) -> None:
+        """Let the tracks go on that wait for the pack at ``index``, and keep the small turns that others come back to."""
+        for number in self._wanted.pop(index, ()):
+            there = pack if pack and pack.holds(number) else load(number)
+            if there:
+                start, end = there.span(number)
+                self._kept[number] = there.raw[start:end]
         while walks := self._waiting.pop(index, None):
-            for walk in walks:
-                if pack:
-                    self._wait(walk, pack)
+            for number, walk in walks:
+                there = pack if pack and pack.holds(number) else load(number)
+                if there:
+                    self._go_on(walk, there)
                 else:
                     _lost(self._tracks.pop(walk), found)
             self._begin(found)
 
-    def _wait(self, walk: Generator[int, Pack], pack: Pack | None) -> None:
+    def _go_on(self, walk: Generator[int, Pack], pack: Pack | None) -> None:
         """Let a track go on until it needs another pack."""
         try:
-            index = walk.send(pack) if pack else next(walk)
+            number = walk.send(pack) if pack else next(walk)
         except StopIteration:
             del self._tracks[walk]
             return
-        self._waiting.setdefault(index, []).append(walk)
+        self._waiting.setdefault(self._pack_of(number), []).append((number, walk))
 
     def _walk(self, track: _Track, found: Callable[[Capture, bytes | None], None]) -> Generator[int, Pack]:
-        """Hash one track; yields the index of the pack that it needs and is sent it."""
+        """Hash one track; yields the object that it needs and is sent the pack that holds it."""
         at = track.start
         stops = deque(sorted(track.due))
         for run in [Run(-1, 0), *track.runs.runs]:
@@ -172,7 +189,7 @@ class Tracks:
                 track.digest.update(self._kept[number])
                 number += 1
                 continue
-            pack = yield self._pack_of(number)
+            pack = yield number
             stop = min(end, pack.first + len(pack.ends))
             track.digest.update(pack.data[pack.span(number)[0] : pack.span(stop - 1)[1]])
             number = stop

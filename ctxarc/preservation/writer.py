@@ -125,10 +125,10 @@ class RecordWriter:
     def draft(self, name: bytes, new_bytes: int) -> Draft:
         """Begin a capture of the transcript ``name``, which will add at most ``new_bytes`` bytes of turns.
 
-        What is finished is committed first where both would not lie in one pack, so that a draft can be abandoned
-        without taking back another.
+        What is finished is committed first unless both lie in one pack that is not sealed, so that a draft can be
+        abandoned without taking back another.
         """
-        if self._entries and self._packer.pending_bytes + new_bytes > FRAME_LIMIT:
+        if self._entries and (self._packer.started or self._packer.pending_bytes + new_bytes > FRAME_LIMIT):
             self.commit()
         self._packer.expect(new_bytes)
         return Draft(self, name, self.new_objects)
@@ -165,7 +165,7 @@ class RecordWriter:
         return len(self._rows) // OBJECT_ROW.size
 
     def take_back(self, rows: int) -> None:
-        """Take back all objects but the first ``rows`` of this transaction."""
+        """Take back all objects but the first ``rows``; all of them where a pack is sealed, see :meth:`draft`."""
         if self._packer.started:
             self._packer.discard(self.head.pack_names())
             self._begin()
