@@ -141,7 +141,7 @@ class Tracks:
         load: Callable[[int], Pack | None],
         found: Callable[[Capture, bytes | None], None],
     ) -> None:
-        """Let the tracks go on that wait for the pack at ``index``, and keep the small turns that others come back to."""
+        """Let the tracks go on that wait for the pack at ``index``; keep the small turns that others come back to."""
         for number in self._wanted.pop(index, ()):
             there = pack if pack and pack.holds(number) else load(number)
             if there:
