@@ -25,7 +25,7 @@ from ctxarc.preservation.naming import NAME_LIMIT
 from ctxarc.preservation.varint import Cursor, encode
 
 COUNTS = st.integers(0, COUNT_LIMIT - 2)
-TIMES = st.integers(-(2**63), 2**63 - 1)
+TIMES = st.integers(-(2**63) + 1, 2**63 - 1)
 HASHES = st.binary(min_size=32, max_size=32)
 
 
@@ -153,6 +153,11 @@ PLAIN = Entry(
 def test_an_entry_that_says_what_cannot_be_is_refused(changes: dict[str, Any], kind: type[Damage]) -> None:
     with pytest.raises(kind):
         Entry.unpack(PLAIN._replace(**changes).pack(), "x")
+
+
+def test_a_time_beyond_what_an_entry_can_hold_is_held_as_the_nearest() -> None:
+    entry = Entry.unpack(PLAIN._replace(captured_ns=2**70, mtime_ns=-(2**70)).pack(), "x")
+    assert (entry.captured_ns, entry.mtime_ns) == (2**63 - 1, -(2**63) + 1)
 
 
 def test_reserved_flags_of_an_entry_are_refused_as_another_version() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxarc.operations.info import info
-from ctxarc.operations.ls import captures
+from ctxarc.operations.ls import captures, ls
 from ctxarc.operations.repack import repack
 from ctxarc.operations.verify import verify
 from ctxarc.preservation.lock import Lock
@@ -135,18 +135,40 @@ def test_more_than_a_pack_holds_becomes_several(tmp_path: Path) -> None:
     sound(archive)
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.binary(max_size=50), min_size=1, max_size=5), st.integers(1, 22))
-def test_any_content_is_the_same_behind_it(parts: list[bytes], level: int) -> None:
+PIECES = st.sampled_from([b"a\n", b"b\n", b"\n", b"\xff\n", b"torn", b"longer than the others\n"])
+STEPS = st.one_of(
+    st.none(),
+    st.tuples(st.sampled_from("stu"), st.lists(PIECES, max_size=5).map(b"".join)),
+    st.tuples(st.sampled_from("stu"), st.lists(PIECES, max_size=5).map(b"".join)),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(STEPS, min_size=1, max_size=10))
+def test_any_captures_of_transcripts_that_share_turns_are_held_with_repacks_between(
+    steps: list[tuple[str, bytes] | None],
+) -> None:
+    """A step is a capture, or a repack where it is none."""
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "a.ctxa"
-        for number, part in enumerate(parts):
-            stored(archive, part, f"t{number % 2}", as_new_history=True)
-        before = digest_of(archive)
-        repack(archive, level=min(level, 12))
-        assert digest_of(archive) == before
-        assert held(archive, "t0#", at=1) == parts[0]
-        sound(archive)
+        newest: dict[str, bytes] = {}
+        after: list[dict[str, bytes]] = []
+        for step in steps:
+            if step is not None:
+                report = stored(archive, step[1], step[0], as_new_history=True)
+                newest[step[0]] = step[1]
+                after += [] if report.unchanged else [dict(newest)]
+            elif newest:
+                digest = digest_of(archive)
+                repack(archive, level=1)
+                assert digest_of(archive) == digest
+        for number, there in enumerate(after, 1):
+            assert {
+                row.transcript: held(archive, f"{row.transcript}#", at=number) for row in ls(archive, at=number)
+            } == there
+        if newest:
+            assert {row.transcript: held(archive, f"{row.transcript}#") for row in ls(archive)} == newest
+            sound(archive)
 
 
 def test_the_command_says_how_much_was_saved(archive: Path) -> None:

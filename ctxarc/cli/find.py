@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
 
 from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
-from ctxarc.cli.excerpts import marked
+from ctxarc.cli.excerpts import marked, marker, spans
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import cell_width, columns, shorten
-from ctxarc.errors import BadPattern, BadUsage, IoFailed, PatternTimeout
+from ctxarc.errors import BadUsage
 from ctxarc.model import Hit, as_json
 from ctxarc.operations.find import FindOptions, count, find
 from ctxarc.operations.ls import names
-from ctxarc.operations.matching import Matcher, matcher
 
 _TIME_LIMIT = 10.0
 _LEAST_NAME = 12
-_MARK_SECONDS = 1.0
-"""Seconds that marking a match on a terminal may take; the match itself has been found by then."""
 
 
 @click.command("find", cls=Command)
@@ -131,37 +127,13 @@ def _show_hits(out: Output, archive: Path, options: FindOptions) -> bool:
     """Print the hits for a terminal: a line each that fits, with what matches marked."""
     found = False
     several, width = _several(archive, options), columns(out) or 0
-    with _marker(options) as search:
+    with marker(options) as search:
         for hit in find(archive, options):
             found = True
             place = _place(hit, several=several, room=max(width // 2 - 4, _LEAST_NAME)) + ":"
-            text = marked(out, hit.text, _spans(search, hit.text), width - cell_width(place) - 1)
+            text = marked(out, hit.text, spans(search, hit.text), width - cell_width(place) - 1)
             out.line(f"{out.paint(place, 'green')} {text}")
     return found
-
-
-def _marker(options: FindOptions) -> AbstractContextManager[Matcher | None]:
-    """What finds the match again in an excerpt; None where a pattern is one of bytes alone, or is wrong."""
-    try:
-        return matcher(
-            options.patterns,
-            regex=options.regex,
-            as_text=True,
-            ignore_case=options.ignore_case,
-            time_limit=_MARK_SECONDS,
-        )
-    except BadPattern:
-        return nullcontext()
-
-
-def _spans(search: Matcher | None, text: str) -> list[tuple[int, int]]:
-    """What matches in an excerpt; nothing where that cannot be told."""
-    if search is None:
-        return []
-    try:
-        return [(first, last) for _, first, last in search.spans([text.encode("utf-8", "surrogateescape")])]
-    except (PatternTimeout, IoFailed, UnicodeError):
-        return []
 
 
 def _print_counts(out: Output, archive: Path, options: FindOptions) -> bool:

@@ -88,7 +88,7 @@ def group() -> None:
     """Keep every byte of an agent's transcript, and hand any stretch of it back exactly.
 
     \b
-      ctxarc capture work.ctxa session.jsonl    store it; again later: only what is new
+      ctxarc capture work.ctxa session.jsonl    store it; later: only what is new
       ctxarc log work.ctxa                      a line a turn
       ctxarc cat work.ctxa 42                   the bytes of turn 42, verified
 

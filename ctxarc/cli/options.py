@@ -55,7 +55,12 @@ def global_options(function: Callable[P, R]) -> Callable[P, R]:
     flags = [
         click.option("--json", is_flag=True, expose_value=False, callback=_merge, help="Print JSON, for programs."),
         click.option(
-            "-q", "--quiet", is_flag=True, expose_value=False, callback=_merge, help="Print no notes and no progress."
+            "-q",
+            "--quiet",
+            is_flag=True,
+            expose_value=False,
+            callback=_merge,
+            help="Print no notes, no progress, no report of success.",
         ),
         click.option("--no-color", is_flag=True, expose_value=False, callback=_merge, help="Print without colours."),
         click.option(

@@ -32,8 +32,8 @@ def command(out: Output, archive: Path, address: tuple[str, ...], at: int | None
     """  # noqa: D301 - click reads the control character as "keep these lines"
     turns = read_turns(archive, address, at=at)
     if out.json:
-        for turn in turns:
-            out.object(as_json(turn))
+        rows = [as_json(turn) for turn in turns]
+        out.object((rows[0] if len(rows) == 1 else {}) | {"turns": rows})
         return 0
     several = len(names(archive, at=at)) > 1
     for number, turn in enumerate(turns):
