@@ -95,7 +95,7 @@ class BadAddress(Usage):
     """A string that is no address."""
 
     code = "BAD_ADDRESS"
-    default_hint = "an address is TURN, TURN:START-END, NAME#TURN, NAME# or ctxa:DIGEST[:START-END]"
+    default_hint = "an address is TURN, TURN:START-END, NAME#TURN, NAME# or ctxa:DIGEST, of 16 digits or more"
 
 
 class BadPattern(Usage):
@@ -126,7 +126,7 @@ class NameTaken(Refused):
     """Another conversation has this name."""
 
     code = "NAME_TAKEN"
-    default_hint = "give it a name of its own with --name NAME"
+    default_hint = "give it another name with --name NAME; --as-new-history keeps the old one readable with --at"
 
 
 class BadName(Refused):

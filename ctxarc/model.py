@@ -115,7 +115,7 @@ class CaptureRow(NamedTuple):
 
 
 class TurnRow(NamedTuple):
-    """A turn as ``log`` lists it. ``text`` is an excerpt of at most 200 characters."""
+    """A turn as ``log`` lists it; ``text`` is an excerpt of 200 characters at most, ``complete`` its transcript's."""
 
     transcript: str
     turn: int
@@ -125,6 +125,7 @@ class TurnRow(NamedTuple):
     transcript_start_byte: int
     turn_sha256: str
     cite: str
+    complete: bool
     text: str
 
 
@@ -161,7 +162,10 @@ class Stretch(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A place where a pattern stands. ``text`` is an excerpt of at most 200 characters around it."""
+    """A place where a pattern stands. ``text`` is an excerpt of at most 200 characters around it.
+
+    ``complete`` says whether the transcript is held whole: what was left out could not be searched.
+    """
 
     transcript: str
     turn: int
@@ -170,6 +174,7 @@ class Hit(NamedTuple):
     turn_sha256: str
     digest_verified: bool
     cite: str
+    complete: bool
     text: str
 
 

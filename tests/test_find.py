@@ -67,6 +67,7 @@ def test_a_hit_says_where_it_stands_and_how_to_read_it_again(archive: Path) -> N
         turn_sha256=sha(turn),
         digest_verified=True,
         cite=f"ctxa:{sha(turn)}:{at}-{at + 8}",
+        complete=True,
         text=hit.text,
     )
     assert held(archive, hit.cite) == held(archive, f"{hit.turn}:{hit.start_byte}-{hit.end_byte}") == b"remark 3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from hashlib import sha256
@@ -44,6 +45,7 @@ from ctxarc.errors import (
     every_refusal,
 )
 from ctxarc.operations.verify import verify
+from ctxarc.preservation.blocks import stored_length
 from ctxarc.preservation.entry import Run
 from ctxarc.preservation.layout import (
     COUNT_LIMIT,
@@ -484,6 +486,12 @@ def many_objects(archive: Path) -> None:
     head(archive, packs=(row,) * 4096, objects=4096 * row.objects, object_bytes=4096 * row.raw_bytes)
 
 
+def holes(archive: Path) -> None:
+    """A log as long as HEAD says, of which the medium has hardly a block."""
+    head(archive, log_bytes=1 << 36)
+    os.truncate(archive / "log", stored_length(1 << 36))
+
+
 FORGED: dict[str, tuple[Callable[[Path], None], str]] = {
     "a frame that says 1 TiB": (
         lambda a: put_pack(a, frame(says=1 << 40, blocks=block(0, 5, b"12345", last=True))),
@@ -536,6 +544,7 @@ FORGED: dict[str, tuple[Callable[[Path], None], str]] = {
     "2^47 objects": (lambda a: head(a, objects=1 << 47), ""),
     "2^36 objects in the pack table too": (many_objects, "TRUNCATED"),
     "a log of 1 TiB": (lambda a: head(a, log_bytes=1 << 40), "TRUNCATED"),
+    "a log of 64 GiB of holes": (holes, "CHECKSUM_MISMATCH"),
     "2^60 leaves": (lambda a: head(a, leaves=1 << 60), "LIMIT_EXCEEDED"),
     "2^47 captures": (lambda a: head(a, captures=1 << 47), "INDEX_MISMATCH"),
     "an object behind the last": (lambda a: change(a, **runs((10, 1))), ""),

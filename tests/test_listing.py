@@ -11,9 +11,11 @@ import pytest
 from cases import objects, one, refused, run, said, session, sha, stored, turns_of
 
 from ctxarc.model import ByteRange
+from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.log import log
 from ctxarc.operations.ls import captures, ls, names
 from ctxarc.operations.show import show
+from ctxarc.operations.sources import discover
 
 DATA = session(6)
 TURNS = turns_of(DATA)
@@ -290,3 +292,16 @@ def test_refusals_escape_what_they_quote(hostile: Path) -> None:
     done = run("log", hostile, "\x1b]0;x\x07", "--json")
     assert deceives(done.stdout) == set()
     assert one(done)["refusal"]["facts"]["transcript"] == "\x1b]0;x\x07"
+
+
+def test_what_was_left_out_is_said_with_rows_and_beside_them(tmp_path: Path) -> None:
+    archive, source = tmp_path / "a.ctxa", tmp_path / "s.jsonl"
+    source.write_bytes(b'{"first":1}\n{"second":2}\n')
+    capture(archive, discover([str(source)]), CaptureOptions(max_bytes=13, allow_truncation=True))
+    assert [row.complete for row in log(archive)] == [False]
+    for command_ in (["log"], ["cat"], ["find", "nowhere"], ["find", "second", "--json"]):
+        done = run(command_[0], archive, *command_[1:])
+        assert b"s is incomplete: bytes 0 to 12 of its source were left out" in done.stderr
+    capture(archive, discover([str(source)]))
+    assert [row.complete for row in log(archive)] == [True, True]
+    assert run("find", archive, "nowhere").stderr == b""

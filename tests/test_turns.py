@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from archives import turns_of
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxarc.errors import TurnTooLarge
@@ -21,6 +21,7 @@ def cut(pieces: list[bytes]) -> list[bytes]:
 BYTES = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"\0", b"{}", b"\xff", b"\xc2\x85", b"\xe2\x80\xa8", b"abc"]))
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(BYTES.map(b"".join), st.binary())))
 @example([])
 @example([b""])

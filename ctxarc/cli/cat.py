@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
+from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.errors import BadUsage
@@ -46,6 +47,8 @@ def command(out: Output, archive: Path, address: tuple[str, ...], span: str | No
     else:
         for piece in pieces:
             out.write(piece)
+    if span is None and all(each.endswith("#") for each in address):
+        note_incomplete(out, archive, [each[:-1] for each in address], at=at)
     return 0
 
 

@@ -8,6 +8,7 @@ import click
 
 from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
 from ctxarc.cli.excerpts import marked, marker, spans
+from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import cell_width, columns, shorten
@@ -97,6 +98,7 @@ def command(
         found = _show_hits(out, archive, options)
     else:
         found = _print_hits(out, archive, options)
+    note_incomplete(out, archive, only, at=at)
     return 0 if found else 1
 
 

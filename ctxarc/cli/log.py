@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
+from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, pad, size, when
@@ -41,10 +42,12 @@ def command(out: Output, archive: Path, name: str | None, lines: int | None, rol
       ctxarc log work.ctxa -n 20
       ctxarc log work.ctxa 0d5e1c52 --role user
     """  # noqa: D301 - click reads the control character as "keep these lines"
+    chosen = [] if name is None else [name.removesuffix("#")]
     rows = list_turns(archive, name, at=at, role=role, last=lines)
     if out.json:
         for row in rows:
             out.object(as_json(row))
+        note_incomplete(out, archive, chosen, at=at)
         return 0
     several = name is None and len(names(archive, at=at)) > 1
     width = columns(out)
@@ -54,6 +57,7 @@ def command(out: Output, archive: Path, name: str | None, lines: int | None, rol
             out.line(out.paint(printable(row.transcript) + "#", bold=True))
             current = row.transcript
         _print_turn(out, row, width)
+    note_incomplete(out, archive, chosen, at=at)
     return 0
 
 

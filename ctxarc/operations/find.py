@@ -82,6 +82,7 @@ def find(archive: Path, options: FindOptions) -> Iterator[Hit]:
                     turn_sha256=digest,
                     digest_verified=True,
                     cite=f"ctxa:{digest}:{place.start}-{place.end}",
+                    complete=state.complete,
                     text=place.text,
                 )
 
@@ -135,13 +136,12 @@ def _batches(record: Record, state: State) -> Iterator[list[tuple[Turn, memoryvi
     pack: Pack | None = None
     size = 0
     for turn in record.turns(state):
-        there = record.pack_of(turn.object)
-        if batch and (there is not pack or size + turn.length > _BATCH):
+        if batch and pack and not (pack.holds(turn.object) and size + turn.length <= _BATCH):
             yield batch
             batch, size = [], 0
-        pack = there
-        start, end = there.span(turn.object)
-        batch.append((turn, there.data[start:end]))
+        pack = record.pack_of(turn.object)
+        start, end = pack.span(turn.object)
+        batch.append((turn, pack.data[start:end]))
         size += turn.length
     if batch:
         yield batch

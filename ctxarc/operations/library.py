@@ -11,7 +11,7 @@ from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.find import FindOptions
 from ctxarc.operations.repack import REPACK_LEVEL
 from ctxarc.operations.sources import discover
-from ctxarc.preservation.record import check_mark
+from ctxarc.preservation.record import check_mark, is_vacant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def open_archive(path: str | os.PathLike[str], *, create: bool = False) -> Archi
 
     """
     where = Path(path)
-    if os.path.lexists(where) or not create:
+    if not (create and is_vacant(where)):
         check_mark(where)
     return Archive(where)
 

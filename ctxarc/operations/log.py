@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ctxarc.preservation.record import Turn
+    from ctxarc.preservation.record import State, Turn
 
 
 def log(
@@ -32,23 +32,23 @@ def log(
     """
     with Record(archive) as record:
         view = View(record, at)
-        turns: Iterator[tuple[str, Turn]] = (
-            (state.name.decode(), turn)
+        turns: Iterator[tuple[State, Turn]] = (
+            (state, turn)
             for state in view.chosen([] if name is None else [name.removesuffix("#")])
             for turn in record.turns(state)
         )
         if last is not None and role is None:
             turns = iter(deque(turns, last))
-        rows = (_row(record, transcript, turn) for transcript, turn in turns)
+        rows = (_row(record, state, turn) for state, turn in turns)
         chosen = (row for row in rows if role is None or row.role == role)
         yield from chosen if last is None else deque(chosen, last)
 
 
-def _row(record: Record, transcript: str, turn: Turn) -> TurnRow:
+def _row(record: Record, state: State, turn: Turn) -> TurnRow:
     read = read_record(bytes(record.turn_bytes(turn.object)))
     digest = turn.digest.hex()
     return TurnRow(
-        transcript=transcript,
+        transcript=state.name.decode(),
         turn=turn.number,
         role=read.role,
         time=read.time,
@@ -56,5 +56,6 @@ def _row(record: Record, transcript: str, turn: Turn) -> TurnRow:
         transcript_start_byte=turn.start_byte,
         turn_sha256=digest,
         cite=f"ctxa:{digest}",
+        complete=state.complete,
         text=excerpt(read),
     )

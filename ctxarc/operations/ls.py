@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.records import excerpt, read_record
-from ctxarc.model import ByteRange, CaptureRow, TranscriptRow
+from ctxarc.model import ByteRange, CaptureRow, TranscriptRow, TranscriptState
 from ctxarc.operations.view import View
 from ctxarc.preservation.entry import Runs
 from ctxarc.preservation.record import Record
@@ -70,6 +70,19 @@ def names(archive: Path, *, at: int | None = None) -> list[str]:
     """The names of the transcripts, in byte order."""
     with Record(archive) as record:
         return View(record, at).names()
+
+
+def incomplete(archive: Path, chosen: Sequence[str] = (), *, at: int | None = None) -> list[TranscriptState]:
+    """Those of the transcripts ``chosen``, or of all, of whose source something was left out."""
+    with Record(archive) as record:
+        view = View(record, at)
+        if at is None and not any(record.last_entry(number).partial for number in range(len(record.head.transcripts))):
+            return []
+        states = [state for state in view.chosen(chosen) if not state.complete]
+        return [
+            TranscriptState(state.name.decode(), state.entry.source_sha256.hex(), state.complete, view.omitted(state))
+            for state in states
+        ]
 
 
 def captures(archive: Path) -> Iterator[CaptureRow]:

@@ -45,9 +45,11 @@ def matcher(patterns: Sequence[str], *, regex: bool, as_text: bool, ignore_case:
         time_limit: seconds that one batch of texts may take.
 
     Raises:
-        BadPattern: a pattern is empty, or no regular expression.
+        BadPattern: there is no pattern, or one is empty, or no regular expression.
 
     """
+    if not patterns:
+        raise BadPattern("there is no pattern to look for")
     if not all(patterns):
         raise BadPattern("an empty pattern stands everywhere, so it is not looked for")
     flags = re.IGNORECASE if ignore_case else re.RegexFlag(0)

@@ -180,17 +180,22 @@ def _at(path: Path, name: str | None) -> Iterator[Source]:
 
 def _in_directory(root: Path) -> Iterator[Source]:
     files: dict[Path, None] = {}
-    for folder, folders, names in os.walk(root, onerror=_cannot_list):
+    faults: list[OSError] = []
+    for folder, folders, names in os.walk(root, onerror=faults.append):
         folders.sort()
         for name in sorted(names):
             if name.endswith(SUFFIX) and (Path(folder) / name).is_file():
                 files[Path(folder) / name] = None
+    if not files and faults:
+        raise from_os_error(faults[0])
     if not files:
         raise NoSuchSource(f"{root}: no *{SUFFIX} file in this directory or below", source=str(root))
     for path in list(files):
         files.update(dict.fromkeys(_belongings(path)))
     for path in files:
         yield _named(path, path.relative_to(root), "")
+    for fault in faults:
+        yield Source(str(fault.filename), Path(fault.filename), refusal=from_os_error(fault))
 
 
 def _named(path: Path, relative: Path, before: str) -> Source:
@@ -199,10 +204,6 @@ def _named(path: Path, relative: Path, before: str) -> Source:
         return Source(check_name(before + name_of_path(relative.parts)), path)
     except BadName as refusal:
         return Source(str(path), path, refusal=refusal)
-
-
-def _cannot_list(error: OSError) -> None:
-    raise from_os_error(error)
 
 
 def _belongings(session: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctxarc.errors import BadUsage, DigestUnexpected
+from ctxarc.errors import BadUsage, DigestUnexpected, NoSuchTranscript
 from ctxarc.model import ByteRange, Finding, TranscriptState, VerifyResult
 from ctxarc.operations.growth import first_difference
 from ctxarc.operations.progress import Progress
@@ -53,7 +53,7 @@ def verify(  # noqa: PLR0913 - each is a question of its own
 
     """
     wanted = [_digest(each) for each in (expect, extends)]
-    sources = discover([str(path) for path in against])
+    sources = [source for path in against for source in discover([str(path)]) if _is_meant(source, path)]
     checked = check_record(archive, quick=quick, tell=lambda done, total: progress("verifying", done, total))
     findings = [Finding(*finding) for finding in checked.findings]
     if not findings:
@@ -61,6 +61,11 @@ def verify(  # noqa: PLR0913 - each is a question of its own
     if not findings:
         _expected(checked, *wanted)
     return _result(archive, checked, tuple(findings), quick=quick)
+
+
+def _is_meant(source: Source, path: Path) -> bool:
+    """Whether a source is what the user named, and not what lies beside it."""
+    return path.is_dir() or source.path == path
 
 
 def _digest(text: str | None) -> bytes | None:
@@ -101,8 +106,10 @@ def _compared(archive: Path, sources: Sequence[Source]) -> list[Finding]:
 
 def _held_of(view: View, source: Source) -> State:
     """The transcript of a source's default name, else the only one."""
-    only = view.record.head.transcripts
-    return view.pick(source.name if len(only) != 1 or view.record.number_of(source.name.encode()) is not None else None)
+    if view.record.number_of(source.name.encode()) is not None or len(view.record.head.transcripts) == 1:
+        return view.pick(source.name if view.record.number_of(source.name.encode()) is not None else None)
+    message = f"{source.label}: no transcript is called {source.name}, and the archive holds several"
+    raise NoSuchTranscript(message, transcript=source.name, source=source.label)
 
 
 def _difference(record: Record, state: State, source: Source) -> str:
@@ -114,7 +121,8 @@ def _difference(record: Record, state: State, source: Source) -> str:
             turn, _, byte = first_difference(record, state, reader)
             name = state.name.decode()
             if byte >= state.entry.source_bytes:
-                return f"{source.label}: {reader.size - byte} bytes more than what is held of {name}"
+                more = "1 byte" if reader.size - byte == 1 else f"{reader.size - byte} bytes"
+                return f"{source.label}: {more} more than what is held of {name}, behind the {byte} bytes that are"
             return f"{source.label}: differs from what is held of {name} from turn {turn}, byte {byte}, on"
     except SourceFault as fault:
         raise fault.refusal from fault

@@ -17,10 +17,13 @@ from ctxarc.preservation.files import open_file, read_at
 from ctxarc.preservation.layout import FILE_HEADER, FileHeader
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 BLOCK = 4032
 """Bytes of content in a full block: 112 rows of ``objects``."""
+FAULTS_LIMIT = 1000
+"""Damaged blocks of one file that are told at most."""
 _STRIDE = BLOCK + 8
 _HEADER = FILE_HEADER.size
 
@@ -121,19 +124,24 @@ class BlockFile:
         return self.read(self.length // BLOCK * BLOCK, self.length)
 
     def faults(self) -> list[ChecksumMismatch]:
-        """Every block whose checksum does not hold."""
-        found = []
+        """The blocks whose checksum does not hold, up to FAULTS_LIMIT of them."""
+        found: list[ChecksumMismatch] = []
         for start in range(0, max(self.length, 1), BLOCK * 1024):
             end = min(start + BLOCK * 1024, self.length)
             try:
                 self.read(start, end)
             except ChecksumMismatch:
-                for block in range(start, end, BLOCK):
-                    try:
-                        self.read(block, min(block + BLOCK, end))
-                    except ChecksumMismatch as fault:
-                        found.append(fault)
-        return found
+                found += self._faults(start, end)
+            if len(found) >= FAULTS_LIMIT:
+                break
+        return found[:FAULTS_LIMIT]
+
+    def _faults(self, start: int, end: int) -> Iterator[ChecksumMismatch]:
+        for block in range(start, end, BLOCK):
+            try:
+                self.read(block, min(block + BLOCK, end))
+            except ChecksumMismatch as fault:
+                yield fault
 
     def _checked(self, stored: bytes, number: int, at: int) -> bytes:
         block = stored[at : at + min(BLOCK, self.length - number * BLOCK)]

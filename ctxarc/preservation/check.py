@@ -9,12 +9,13 @@ from itertools import accumulate
 from queue import SimpleQueue
 from threading import Lock, Semaphore, Thread
 from typing import TYPE_CHECKING, Self
+from weakref import WeakKeyDictionary
 
 from xxhash import xxh3_64_intdigest
 
 from ctxarc.errors import Damage, DigestMismatch, IndexMismatch, Refusal, Truncated, UnsupportedVersion
 from ctxarc.preservation import frames
-from ctxarc.preservation.blocks import stored_length
+from ctxarc.preservation.blocks import FAULTS_LIMIT, stored_length
 from ctxarc.preservation.entry import Gap, Runs
 from ctxarc.preservation.layout import OBJECT_ROW, Head
 from ctxarc.preservation.lock import is_held
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 LEFTOVER = "LEFTOVER"
 """Code of a finding that is no damage: bytes or files that no HEAD commits, left by a writer that died."""
 _AT_TOP = {"CTXA", "HEAD", "objects", "log", "pack", RECORD_LOCK}
+_SHOWN = 8
+"""Captures that are named at most where they could not be checked."""
 _TRIES = 10
 """Times that a check begins again since a writer has merged packs away under it."""
 
@@ -105,6 +108,7 @@ class _Check:
         self.path, self.quick, self.tell = path, quick, tell
         self.out = Checked()
         self.guard = Lock()
+        self.checked: WeakKeyDictionary[Pack, bool] = WeakKeyDictionary()
 
     def run(self) -> Checked:
         """All checks, each of which goes on as far as it can."""
@@ -143,6 +147,8 @@ class _Check:
             for fault in faults:
                 self.out.add(fault)
                 whole = False
+            if len(faults) == FAULTS_LIMIT:
+                self.out.not_checked.append(f"{file.label} behind the first {FAULTS_LIMIT} blocks that do not hold")
         if not whole:
             self.out.not_checked.append("the packs and the log, since a table that describes them is damaged")
         return whole
@@ -152,6 +158,7 @@ class _Check:
         self.ends = array("Q", accumulate(lengths_of(rows), initial=0))
         self.named = bytearray(self.head.objects)
         self.unfinished: set[int] = set()
+        self.lost: list[int] = []
         self._rows(rows)
         del rows
         if self.ends[-1] != self.head.object_bytes:
@@ -164,6 +171,9 @@ class _Check:
                 self._sizes()
             else:
                 tracks.run(ahead.get, self._compare)
+        if self.lost:
+            numbers = ", ".join(map(str, sorted(self.lost)[:_SHOWN])) + (", ..." if len(self.lost) > _SHOWN else "")
+            self.out.not_checked.append(f"since turns are damaged, the SHA-256 of capture {numbers}")
         self._borders()
 
     def _log(self) -> Tracks:
@@ -292,16 +302,21 @@ class _Check:
         except Refusal as refusal:
             self.out.add(refusal)
             return None
+        if pack not in self.checked:
+            self.checked[pack] = self._is_sound(pack)
+            self.tell(self.ends[min(pack.first + len(pack.ends), self.head.objects)], self.head.object_bytes)
+        return pack if self.checked[pack] else None
+
+    def _is_sound(self, pack: Pack) -> bool:
         sound = True
-        for each in range(pack.first, pack.first + len(pack.ends)):
+        for number in range(pack.first, pack.first + len(pack.ends)):
             try:
-                pack.turn(each)
+                pack.turn(number)
             except DigestMismatch as refusal:
                 self.out.add(refusal)
                 sound = False
         self._lines(pack)
-        self.tell(self.ends[min(pack.first + len(pack.ends), self.head.objects)], self.head.object_bytes)
-        return pack if sound else None
+        return sound
 
     def _lines(self, pack: Pack) -> None:
         """A turn is one line: a line feed is its last byte, or it has none and is unfinished, as the pack says."""
@@ -342,13 +357,12 @@ class _Check:
                 message = f"{label}: {size} bytes, and HEAD says {row.stored_bytes}" if size >= 0 else f"{label}: gone"
                 self.out.add(Truncated(message, path=label))
         count = len(self.head.packs)
-        self.out.not_checked.append(
-            f"the bytes of {count} packs, and so of every turn: only their lengths were compared"
-        )
+        packs = "1 pack" if count == 1 else f"{count} packs"
+        self.out.not_checked.append(f"the bytes of {packs}, and so of every turn: only lengths were compared")
 
     def _compare(self, capture: Capture, digest: bytes | None) -> None:
         if digest is None:
-            self.out.not_checked.append(f"the SHA-256 of capture {capture.number}, since turns of it are damaged")
+            self.lost.append(capture.number)
         elif digest != capture.entry.held_sha256:
             message = f"capture {capture.number} of {capture.name.decode()}: its turns, joined, have the SHA-256 "
             message += f"{digest.hex()}, and the log says {capture.entry.held_sha256.hex()}"

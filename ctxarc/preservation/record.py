@@ -34,8 +34,8 @@ from ctxarc.preservation.files import open_file, read_at, read_file
 from ctxarc.preservation.layout import HEAD_LIMIT, HEAD_MAGIC, LOG_HEADER, MARK, Head, PackRow, read_mark
 from ctxarc.preservation.objects import ObjectTable, digests_of, lengths_of
 
-_OPEN_PACKS = 2
-"""Decoded packs that a reader keeps: one it is in, and one it may come back to."""
+_OPEN_BYTES = 96 << 20
+"""Bytes of decoded packs that a reader keeps: turns of one transcript may alternate between several."""
 _LOG_WINDOW = 1 << 16
 """Bytes of the log that are read at a time where entries are followed backwards."""
 
@@ -198,9 +198,9 @@ class Record:
                 self._see_packs(head.packs)
                 self.objects.grow(head.objects, head.objects_tail)
                 continue
-            while len(self._packs) >= _OPEN_PACKS:
-                self._packs.pop(next(iter(self._packs)))
             self._packs[first] = pack
+            while len(self._packs) > 1 and sum(len(each.raw) for each in self._packs.values()) > _OPEN_BYTES:
+                del self._packs[next(iter(self._packs))]
             return pack
 
     def load_pack(self, index: int) -> Pack:
@@ -243,25 +243,28 @@ class Record:
 
     # --------------------------------------------------------------------------------------------------- log
 
-    def _log_bytes(self, start: int, end: int) -> bytes:
-        """Bytes of the log, read in windows that end with what is asked for: entries are followed backwards."""
+    def _log_bytes(self, start: int, end: int, *, forward: bool = False) -> bytes:
+        """Bytes of the log, read in windows that end with what is asked for, or ``forward`` begin with it."""
         at, window = self._log_window
         if start < at or end > at + len(window):
-            at = max(0, min(start, end - _LOG_WINDOW))
-            window = self.log.read(at, end)
+            at = start if forward else max(0, min(start, end - _LOG_WINDOW))
+            window = self.log.read(at, min(max(end, at + _LOG_WINDOW), self.log.length) if forward else end)
             self._log_window = at, window
         return window[start - at : end - at]
 
     def entry_at(self, offset: int) -> Entry:
         """The log's entry that begins at ``offset``, as it lies there."""
+        return Entry.unpack(self._entry_bytes(offset), f"log: the entry at {offset}")
+
+    def _entry_bytes(self, offset: int, *, forward: bool = False) -> bytes:
         label = f"log: the entry at {offset}"
         if not 0 <= offset < self.log.length:
             raise IndexMismatch(f"{label} lies beyond its {self.log.length} bytes", path="log")
-        data = self._log_bytes(offset, min(offset + ENTRY.size, self.log.length))
-        size = entry_size(data, label)
+        front = self._log_bytes(offset, min(offset + ENTRY.size, self.log.length), forward=forward)
+        size = entry_size(front, label)
         if offset + size > self.log.length:
             raise IndexMismatch(f"{label} has {size} bytes and the log ends before", path="log")
-        return Entry.unpack(self._log_bytes(offset, offset + size), label)
+        return self._log_bytes(offset, offset + size, forward=forward)
 
     def origin_of(self, offset: int) -> Origin:
         """The origin of the capture whose entry begins at ``offset``."""
@@ -278,15 +281,14 @@ class Record:
             IndexMismatch: an entry does not follow the one before it of its transcript.
 
         """
-        data = self.log.read(0, self.log.length)
         last: list[tuple[int, bytes]] = []
         names: set[bytes] = set()
         origins: dict[int, tuple[int, Origin]] = {}
         at = number = 0
-        while at < len(data):
+        while at < self.log.length:
             label = f"log: the entry at {at}"
-            size = entry_size(data[at : at + ENTRY.size], label)
-            entry = Entry.unpack(data[at : at + size], label)
+            data = self._entry_bytes(at, forward=True)
+            entry = Entry.unpack(data, label)
             offset, name = last[entry.transcript] if entry.transcript < len(last) else (at, entry.name)
             if entry.transcript > len(last) or entry.back != at - offset:
                 raise IndexMismatch(f"{label} does not follow the one before it of its transcript", path="log")
@@ -301,7 +303,7 @@ class Record:
                 raise IndexMismatch(f"{label} has its origin where none is", path="log")
             number += 1
             yield Capture(number, at, name, entry, origin)
-            at += size
+            at += len(data)
 
     # ------------------------------------------------------------------------------------------- transcripts
 
