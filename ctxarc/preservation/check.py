@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 from ctxarc.errors import Damage, DigestMismatch, IndexMismatch, Refusal, Truncated, UnsupportedVersion
 from ctxarc.preservation import frames
 from ctxarc.preservation.blocks import FAULTS_LIMIT, stored_length
-from ctxarc.preservation.entry import Gap, Runs
+from ctxarc.preservation.entry import Gap, Run, Runs
 from ctxarc.preservation.layout import OBJECT_ROW, Head
 from ctxarc.preservation.lock import is_held
 from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
@@ -26,7 +26,7 @@ from ctxarc.preservation.scratch import RECORD_LOCK
 from ctxarc.preservation.tracks import Tracks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 LEFTOVER = "LEFTOVER"
@@ -228,13 +228,14 @@ class _Check:
     def _leaves(self, capture: Capture, held: _Held) -> list[bytes]:
         """The leaf hashes that a capture adds; its state is brought forward and compared with what it says."""
         entry = capture.entry
-        held.runs.keep(entry.keep)
-        held.runs.extend(entry.runs)
         if any(run.first >= 0 and run.first + run.turns > self.head.objects for run in entry.runs):
             self._wrong(capture, f"names objects beyond the {self.head.objects} of the archive")
-        if held.runs.count != entry.turns or self._bytes(held.runs, gaps=True) != entry.source_bytes:
+        held.count(held.runs.keep(entry.keep), self.ends, -1)
+        held.count(entry.runs, self.ends, 1)
+        held.runs.extend(entry.runs)
+        if held.runs.count != entry.turns or held.bytes + held.gap_bytes != entry.source_bytes:
             self._wrong(capture, f"says {entry.source_bytes} source bytes, and its turns have other lengths")
-        gaps = self.record.gaps(held.runs.runs)
+        gaps = self.record.gaps(held.runs.runs) if held.gaps else []
         if bool(gaps) != entry.partial:
             self._wrong(capture, "says that it is partial and has no gap, or has one and does not say so")
         hashes, turn = [], entry.keep
@@ -244,14 +245,9 @@ class _Check:
                 rows = self.record.objects.rows(run.first, run.turns)
                 hashes += turn_hashes(turn, digests_of(rows), lengths_of(rows), capture.name)
             turn += run.turns
-        source, kept = (entry.source_bytes, entry.source_sha256), (self._bytes(held.runs), entry.held_sha256)
+        source, kept = (entry.source_bytes, entry.source_sha256), (held.bytes, entry.held_sha256)
         leaf = capture_hash(keep=entry.keep, turns=entry.turns, source=source, held=kept, gaps=gaps, name=capture.name)
         return [*hashes, leaf]
-
-    def _bytes(self, runs: Runs, *, gaps: bool = False) -> int:
-        ends = self.ends
-        held = sum(ends[run.first + run.turns] - ends[run.first] for run in runs.runs if run.first >= 0)
-        return held + (sum(run.gap_bytes for run in runs.runs if run.first < 0) if gaps else 0)
 
     def _wrong(self, capture: Capture, words: str) -> None:
         raise IndexMismatch(f"log: capture {capture.number} {words}", path="log")
@@ -273,7 +269,7 @@ class _Check:
         state = State(name, held.capture.entry, tuple(held.runs.runs))
         self.out.states[name] = state
         self.out.turns += sum(run.turns for run in state.runs if run.first >= 0)
-        self.out.bytes += self._bytes(held.runs)
+        self.out.bytes += held.bytes
         self.out.gaps[name] = gaps = self.record.gaps(state.runs)
         for gap in gaps:
             words = (
@@ -398,8 +394,22 @@ class _Check:
 
 @dataclass(slots=True)
 class _Held:
+    """What is held of a transcript, with sums that go along, so that no capture costs more than its own runs."""
+
     runs: Runs = field(default_factory=Runs)
     capture: Capture | None = None
+    bytes: int = 0
+    gap_bytes: int = 0
+    gaps: int = 0
+
+    def count(self, runs: Iterable[Run], ends: Sequence[int], sign: int) -> None:
+        """Add to the sums, or take from them, the objects and gaps of ``runs``; objects end at ``ends``."""
+        for run in runs:
+            if run.first >= 0:
+                self.bytes += sign * (ends[run.first + run.turns] - ends[run.first])
+            else:
+                self.gap_bytes += sign * run.gap_bytes
+                self.gaps += sign
 
 
 class _Ahead(Thread):

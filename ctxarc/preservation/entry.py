@@ -170,8 +170,8 @@ class Runs:
         self.count = 0
         self.extend(runs)
 
-    def keep(self, turns: int) -> None:
-        """Drop what stands behind the first ``turns`` turns; a gap is dropped whole or not at all.
+    def keep(self, turns: int) -> list[Run]:
+        """Drop what stands behind the first ``turns`` turns, and give it; a gap is dropped whole or not at all.
 
         Raises:
             IndexMismatch: there are fewer turns, or a gap would be cut.
@@ -179,13 +179,18 @@ class Runs:
         """
         if turns > self.count:
             raise IndexMismatch(f"log: a capture keeps {turns} turns of {self.count}", path="log")
+        dropped = []
         while self.count > turns:
             last = self.runs.pop()
             self.count -= last.turns
-            if self.count < turns:
+            stays = max(0, turns - self.count)
+            if stays:
                 if last.first < 0:
                     raise IndexMismatch("log: a capture keeps a part of a gap", path="log")
-                self.extend([Run(last.first, turns - self.count)])
+                self.extend([Run(last.first, stays)])
+                last = Run(last.first + stays, last.turns - stays)
+            dropped.append(last)
+        return dropped
 
     def extend(self, runs: Iterable[Run]) -> None:
         """Append runs."""

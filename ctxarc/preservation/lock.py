@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Self
 
 from ctxarc.errors import ArchiveLocked, BadMagic, LocksUnsupported, Refusal, from_os_error
@@ -22,6 +23,8 @@ _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os
 _BUSY = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _NONE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 _POLL = 0.01, 0.1
+_TRIES = 3
+"""Times that a lock is tried without waiting: who only looks whether it is held takes it for an instant."""
 
 
 def _try_lock(descriptor: int, *, shared: bool) -> None:
@@ -67,7 +70,7 @@ class Lock:
         self.path = path
         end = time.monotonic() + wait
         pause = _POLL[0]
-        while True:
+        for tried in count(1):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
             try:
                 _check_plain(self._descriptor, path)
@@ -77,7 +80,7 @@ class Lock:
                 self.release()
                 raise
             self.release()
-            if time.monotonic() >= end:
+            if time.monotonic() >= end and tried >= _TRIES:
                 message = f"{path.parent}: another writer holds the lock after {wait:g} s of waiting"
                 raise ArchiveLocked(message, archive=str(path.parent), waited_seconds=wait)
             time.sleep(pause)

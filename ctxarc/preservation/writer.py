@@ -7,13 +7,13 @@ first commit.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.errors import DuplicateName, Internal
+from ctxarc.errors import DuplicateName, Internal, from_os_error
 from ctxarc.preservation.blocks import appended, stored_length
 from ctxarc.preservation.entry import Entry, Gap, Origin, Run, Runs
 from ctxarc.preservation.files import append_file, flush_directory, named_faults, replace_file, write_file
@@ -38,7 +38,7 @@ from ctxarc.preservation.record import Record, is_vacant
 from ctxarc.preservation.scratch import RECORD_LOCK, LostRace, Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ctxarc.preservation.blocks import BlockFile
@@ -276,7 +276,8 @@ class RecordWriter:
             write_file(base / "CTXA", MARK)
         self._packer = self._new_packer()  # from here on the new packs may be committed, and are not discarded
         replace_file(base / "HEAD", data)
-        flush_directory(base)
+        with _committed(self.path):
+            flush_directory(base)
         if self._scratch:
             self._lock = self._scratch.become(self.path)
             self._scratch = None
@@ -394,6 +395,17 @@ class Draft:
         hashes = turn_hashes(first, self._digests, self._lengths, self._name)
         hashes.append(capture_hash(keep=keep, turns=entry.turns, source=source, held=held, gaps=gaps, name=self._name))
         return self._writer.append(entry, origin, hashes)
+
+
+@contextmanager
+def _committed(path: Path) -> Iterator[None]:
+    """Faults behind the commit say that it was one."""
+    try:
+        yield
+    except OSError as error:
+        refusal = from_os_error(error, path)
+        refusal.hint = "the capture is in the archive, but the system did not confirm that it is on the medium"
+        raise refusal from error
 
 
 def _append(path: Path, header: FileHeader, file: BlockFile | None, data: bytes) -> int:
