@@ -297,6 +297,13 @@ class ArchiveLocked(Environment):
     default_hint = "try again, or wait longer with --lock-wait SECONDS; a dead writer holds no lock"
 
 
+class ArchiveMoved(Environment):
+    """The archive was moved or replaced while it was being written."""
+
+    code = "ARCHIVE_MOVED"
+    default_hint = "nothing was stored, and what is at its place now was left alone; run the command again"
+
+
 class LocksUnsupported(Environment):
     """The file system has no locks, so writing to it is not safe."""
 

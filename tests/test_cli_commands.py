@@ -592,3 +592,23 @@ def test_progress_is_for_a_terminal_alone(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     done = run("capture", tmp_path / "a.ctxa", tmp_path / "s.jsonl", "--json")
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e+300", "-1", "soon", ""])
+@pytest.mark.parametrize(("words", "option"), [(["find", "A", "x"], "--time-limit"), (["repack", "A"], "--lock-wait")])
+def test_what_is_no_length_of_time_is_a_usage_error_that_says_the_value(
+    words: list[str], option: str, value: str, still: Path
+) -> None:
+    args = [str(still) if word == "A" else word for word in words]
+    refusal = one(run(*args, f"{option}={value}", "--json"))["refusal"]
+    assert refusal["code"] == "USAGE"
+    assert value in refusal["message"]
+    assert option in refusal["message"]
+
+
+def test_no_expression_can_be_matched_in_no_time(still: Path) -> None:
+    assert run("find", still, "-E", "x", "--time-limit", "0").returncode == 2
+
+
+def test_more_rows_than_there_can_be_are_all_rows(still: Path) -> None:
+    assert run("log", still, "-n", "9" * 20).stdout == run("log", still).stdout != b""

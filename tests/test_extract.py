@@ -294,6 +294,19 @@ def test_the_list_for_sha256sum_holds_for_any_name(tmp_path: Path) -> None:
     assert done.stderr + done.stdout == b""
 
 
+def test_a_name_that_the_locale_cannot_write_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    archive, out = tmp_path / "a.ctxa", tmp_path / "out"
+    for name in ("plain", "\u6e2c\u8a66 \U0001f600"):
+        stored(archive, said(name), name)
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run("extract", archive, "-C", out, "--json", env=plain)
+    if done.returncode == 0:
+        pytest.skip("this system's C locale writes UTF-8 names")
+    assert (done.returncode, one(done)["refusal"]["code"]) == (3, "BAD_NAME")
+    assert not out.exists()
+    assert run("extract", archive, "plain", "-C", out, env=plain).returncode == 0
+
+
 def test_json_lists_the_files(archive: Path, out: Path) -> None:
     got = one(run("extract", archive, "-C", out, "--json"))
     assert set(got) == {"schema", "ok", "archive", "archive_digest", "directory", "complete", "files"}

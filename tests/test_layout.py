@@ -29,7 +29,7 @@ from archives import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh3_64_intdigest, xxh64
 
 from ctxarc.errors import (
     BadMagic,
@@ -73,7 +73,7 @@ from ctxarc.preservation.record import read_head
 from ctxarc.preservation.varint import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 U64 = st.integers(0, 2**64 - 1)
@@ -417,9 +417,24 @@ def acquisition_bytes(parts: Parts) -> set[int]:
 # ------------------------------------------------------------------------------------------------------ forged sizes
 
 
-def frame(*, says: int, window_log: int = 20, blocks: bytes) -> bytes:
-    """A zstd frame (RFC 8878, section 3.1.1) that says it has ``says`` bytes, without a checksum."""
-    return b"\x28\xb5\x2f\xfd\xc0" + bytes([(window_log - 10) << 3]) + says.to_bytes(8, "little") + blocks
+def frame(*, says: int, window_log: int = 20, blocks: bytes, of: Iterable[bytes] | None = ()) -> bytes:
+    """A zstd frame (RFC 8878, section 3.1.1) that says it has ``says`` bytes, with the checksum of pieces, or none."""
+    descriptor = b"\xc0" if of is None else b"\xc4"
+    start = b"\x28\xb5\x2f\xfd" + descriptor + bytes([(window_log - 10) << 3]) + says.to_bytes(8, "little")
+    checksum = xxh64()
+    for piece in of or ():
+        checksum.update(piece)
+    return start + blocks + (b"" if of is None else checksum.digest()[:3:-1])
+
+
+def plain_frame(content: bytes, **changed: Any) -> bytes:  # noqa: ANN401 - as they are
+    """A right frame of ``content``, or with something changed."""
+    fields: dict[str, Any] = {
+        "says": len(content),
+        "blocks": block(0, len(content), content, last=True),
+        "of": [content],
+    }
+    return frame(**fields | changed)
 
 
 def block(kind: int, size: int, content: bytes, *, last: bool) -> bytes:
@@ -431,6 +446,11 @@ def bomb(size: int) -> bytes:
     """Blocks of four bytes each that decode to 128 KiB each."""
     count = size >> 17
     return b"".join(block(1, 1 << 17, b"\0", last=number == count - 1) for number in range(count))
+
+
+def zeros(size: int) -> Iterator[bytes]:
+    """What a bomb decodes to."""
+    return (bytes(1 << 17) for _ in range(size >> 17))
 
 
 def put_pack(archive: Path, stored: bytes, objects: int | None = None, raw: int | None = None) -> None:
@@ -500,25 +520,23 @@ FORGED: dict[str, tuple[Callable[[Path], None], str]] = {
     "a pack of 1 TiB": (lambda a: put_pack(a, frame(says=1 << 40, blocks=b""), 1, 1 << 40), "LIMIT_EXCEEDED"),
     "a frame without a size": (lambda a: put_pack(a, b"\x28\xb5\x2f\xfd\x00\x50\x01\x00\x00"), "INDEX_MISMATCH"),
     "a turn of 1 GiB where its row says less": (
-        lambda a: one_turn(a, lambda _: frame(says=1 << 30, blocks=bomb(1 << 30)), 1 << 30),
+        lambda a: one_turn(a, lambda _: frame(says=1 << 30, blocks=bomb(1 << 30), of=zeros(1 << 30)), 1 << 30),
         "INDEX_MISMATCH",
     ),
     "a frame that holds more than it says": (
-        lambda a: one_turn(a, lambda size: frame(says=size, blocks=bomb(1 << 30))),
+        lambda a: one_turn(a, lambda size: frame(says=size, blocks=bomb(1 << 30), of=zeros(1 << 30))),
         "CHECKSUM_MISMATCH",
     ),
     "a frame that holds less than it says": (
-        lambda a: one_turn(a, lambda size: frame(says=size, blocks=block(0, 3, b"123", last=True))),
+        lambda a: one_turn(a, lambda size: frame(says=size, blocks=block(0, 3, b"123", last=True), of=[b"123"])),
         "CHECKSUM_MISMATCH",
     ),
     "a frame without its end": (
-        lambda a: one_turn(a, lambda size: frame(says=size, blocks=block(0, size, line(0), last=False))),
+        lambda a: one_turn(a, lambda size: plain_frame(line(0), blocks=block(0, size, line(0), last=False))),
         "CHECKSUM_MISMATCH",
     ),
     "two frames in a pack": (
-        lambda a: one_turn(
-            a, lambda size: frame(says=size, blocks=block(0, size, line(0), last=True)) + frame(says=0, blocks=b"")
-        ),
+        lambda a: one_turn(a, lambda _: plain_frame(line(0)) + plain_frame(b"")),
         "CHECKSUM_MISMATCH",
     ),
     "a frame that can be skipped": (
@@ -535,8 +553,13 @@ FORGED: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "offsets and no frame": (lambda a: put_pack(a, skippable(8) + bytes(8)), ""),
     "a window of 2 GiB": (
-        lambda a: one_turn(a, lambda size: frame(says=size, window_log=31, blocks=block(0, size, line(0), last=True))),
+        lambda a: one_turn(a, lambda _: plain_frame(line(0), window_log=31)),
         "LIMIT_EXCEEDED",
+    ),
+    "a frame without a checksum": (lambda a: one_turn(a, lambda _: plain_frame(line(0), of=None)), "CHECKSUM_MISMATCH"),
+    "a frame with another's checksum": (
+        lambda a: one_turn(a, lambda _: plain_frame(line(0), of=[line(1)])),
+        "CHECKSUM_MISMATCH",
     ),
     "no zstd frame": (lambda a: put_pack(a, b"PK\x03\x04" + bytes(40)), "CHECKSUM_MISMATCH"),
     "no byte in a pack": (lambda a: put_pack(a, b""), "CHECKSUM_MISMATCH"),
@@ -640,7 +663,7 @@ def read_objects(archive: Path) -> int:
 def test_a_frame_made_by_hand_is_read_so_that_the_forged_ones_are_refused_for_their_forgery(tmp_path: Path) -> None:
     archive = tmp_path / "a.ctxa"
     store(archive, line(0), "a")
-    one_turn(archive, lambda size: frame(says=size, blocks=block(0, size, line(0), last=True)))
+    one_turn(archive, lambda _: plain_frame(line(0)))
     assert read(archive) == line(0)
     assert not findings(archive)
 

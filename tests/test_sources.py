@@ -212,6 +212,25 @@ def test_two_files_of_one_name_are_refused_and_both_are_named(tmp_path: Path) ->
     assert refusal.facts == {"transcript": "x", "sources": [str(one_), str(other)]}
 
 
+def test_two_files_of_one_name_in_a_directory_are_refused_beside_the_others(tmp_path: Path) -> None:
+    for name in (".jsonl", ".jsonl.jsonl", "good.jsonl"):
+        write(tmp_path / "d" / name, name.encode() + b"\n")
+    result = capture(tmp_path / "a.ctxa", discover([str(tmp_path / "d")]))
+    assert [report.transcript for report in result.transcripts] == ["good"]
+    assert [each.refusal["code"] for each in result.refused] == ["DUPLICATE_NAME"] * 2
+    assert {each.source for each in result.refused} == {
+        str(tmp_path / "d" / name) for name in (".jsonl", ".jsonl.jsonl")
+    }
+
+
+@pytest.mark.parametrize("name", [".jsonl", "..jsonl", "...jsonl"])
+def test_a_session_whose_name_is_dots_has_no_belongings(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "subagents" / "theirs.jsonl")
+    write(tmp_path / "d" / "subagents" / "theirs.jsonl")
+    path = write(tmp_path / "d" / name, b"mine\n")
+    assert [source.path for source in discover([str(path)])] == [path]
+
+
 def test_a_file_without_the_usual_ending_keeps_its_whole_name(tmp_path: Path) -> None:
     assert names(discover([str(write(tmp_path / "saved.log"))])) == ["saved.log"]
 
@@ -483,6 +502,12 @@ def test_a_payload_that_names_no_transcript_is_refused(payload: bytes) -> None:
 def test_a_payload_whose_file_is_not_there_is_refused_by_name(path: str) -> None:
     refusal = refused(lambda: from_hook(f'{{"transcript_path": "{path}"}}'.encode()))
     assert refusal.code in {"NO_SUCH_SOURCE", "USAGE"}
+
+
+def test_a_payload_that_names_a_directory_is_refused_and_the_directory_is_not_searched(tmp_path: Path) -> None:
+    write(tmp_path / "d" / "x.jsonl")
+    refusal = refused(lambda: from_hook(json.dumps({"transcript_path": str(tmp_path / "d")}).encode()))
+    assert (refusal.code, refusal.facts["source"]) == ("NO_SUCH_SOURCE", str(tmp_path / "d"))
 
 
 # ---------------------------------------------------------------------------------------- when a client deletes them

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from cases import digest_of, noise, one, refused, run, said, session, sha, stored, tree, turns_of
+from cases import digest_of, modes_count, noise, one, refused, run, said, session, sha, stored, tree, turns_of
 
 from ctxarc.operations.verify import verify
+from ctxarc.preservation import files
 
 DATA = session(5)
 TURNS = turns_of(DATA)
@@ -224,6 +226,45 @@ def test_a_file_that_nothing_names_is_a_finding(name: str, archive: Path) -> Non
     assert (finding.code, finding.path) == ("LEFTOVER", name)
     assert run("verify", archive).returncode == 1
     assert run("cat", archive).stdout == DATA
+
+
+@pytest.mark.parametrize("what", ["directory", "link", "content"])
+def test_a_lock_that_is_no_empty_plain_file_is_a_finding(what: str, archive: Path) -> None:
+    lock = archive / "record.lock"
+    lock.unlink()
+    if what == "directory":
+        lock.mkdir()
+    elif what == "link":
+        lock.symlink_to("HEAD")
+    else:
+        lock.write_bytes(b"held by nobody")
+    (finding,) = verify(archive).findings
+    assert (finding.code, finding.path) == ("LEFTOVER", "record.lock")
+    lock.rmdir() if what == "directory" else lock.unlink()
+    assert verify(archive).ok  # a record without a lock is whole
+
+
+def test_a_directory_that_a_later_writer_did_not_finish_is_a_finding(archive: Path) -> None:
+    (archive / "segments.tmp").mkdir()
+    assert [finding.path for finding in verify(archive).findings] == ["segments.tmp"]
+
+
+@pytest.mark.parametrize("name", ["log", "objects", "pack"])
+def test_a_file_that_may_not_be_read_is_no_damage(name: str, archive: Path) -> None:
+    before = modes_count()
+    path = archive / name if name != "pack" else next((archive / "pack").iterdir())
+    path.chmod(0)
+    done = run("verify", archive, "--json", before=before)
+    assert (done.returncode, one(done)["refusal"]["code"]) == (6, "PERMISSION_DENIED")
+
+
+def test_a_fault_of_the_machine_is_no_damage(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(files, "_pread", fault)
+    refusal = refused(lambda: verify(archive))
+    assert (refusal.code, refusal.status) == ("IO_FAILED", 6)
 
 
 def test_a_verified_archive_is_as_it_was(archive: Path) -> None:

@@ -40,7 +40,7 @@ from archives import (
     turns_of,
 )
 
-from ctxarc.errors import ArchiveLocked, NoSuchArchive, NotAnArchive, Refusal
+from ctxarc.errors import ArchiveLocked, ArchiveMoved, NoSuchArchive, NotAnArchive, Refusal
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.cat import cat
 from ctxarc.operations.repack import repack
@@ -381,17 +381,22 @@ def test_leftovers_are_removed_by_repack_too(archive: Path) -> None:
     assert not findings(archive)
 
 
-def test_a_directory_that_a_dead_maker_left_is_removed_once_it_is_old_and_never_a_living_ones(archive: Path) -> None:
+def test_a_directory_that_a_dead_maker_left_is_removed_once_it_is_old_and_no_other_ones(archive: Path) -> None:
     with RecordWriter(archive) as living:
         add(living, b"a", turns_of(lines(0, 9)))
         living.seal()
         (mine,) = archive.parent.glob(".ctxarc-new-*")
-        dead = shutil.copytree(mine, mine.with_name(".ctxarc-new-1-dead"))
-        young = shutil.copytree(mine, mine.with_name(".ctxarc-new-1-young"))
-        for path in (mine, dead):
+        dead = shutil.copytree(mine, mine.with_name(".ctxarc-new-1-0123abcd"))
+        young = shutil.copytree(mine, mine.with_name(".ctxarc-new-1-4567abcd"))
+        theirs = [archive.with_name(name) for name in (".ctxarc-new-design", ".ctxarc-new-2-89abcdef")]
+        for path in theirs:
+            path.mkdir()
+            (path / "notes.md").write_text("not a writer's")
+        for path in (mine, dead, *theirs):
             os.utime(path, (1, 1))
         store(archive.with_name("b.ctxa"), b"x\n")
         assert (mine.exists(), dead.exists(), young.exists()) == (True, False, True)
+        assert all((path / "notes.md").exists() for path in theirs)
         living.commit()
     assert read(archive) == lines(0, 9)
 
@@ -510,6 +515,31 @@ def test_processes_that_make_the_same_archive_at_once_all_have_their_transcripts
     assert read_head(archive).captures == 6
     assert not findings(archive)
     assert not list(archive.parent.glob(".ctxarc-new-*"))
+
+
+@pytest.mark.parametrize("instead", ["nothing", "an archive", "the same archive, copied"])
+def test_an_archive_that_is_moved_under_its_writer_is_not_written_and_neither_is_another_in_its_place(
+    archive: Path, instead: str
+) -> None:
+    store(archive, lines(0, 9))
+    other, moved = archive.with_name("other.ctxa"), archive.with_name("moved.ctxa")
+    store(other, lines(50, 70), "other")
+    if instead.startswith("the same"):
+        shutil.rmtree(other)
+        shutil.copytree(archive, other)
+    with RecordWriter(archive) as one:
+        add(one, b"a", turns_of(lines(20, 30)))
+        archive.rename(moved)
+        if instead != "nothing":
+            other.rename(archive)
+        before = files_of(archive.parent)
+        with pytest.raises(ArchiveMoved) as caught:
+            one.commit()
+        assert caught.value.facts["archive"] == str(archive)
+    assert files_of(archive.parent) == before
+    assert read(moved) == lines(0, 9)
+    assert not findings(moved)
+    assert archive.exists() == (instead != "nothing")
 
 
 def test_an_empty_directory_becomes_the_archive(archive: Path) -> None:
@@ -740,8 +770,7 @@ def test_a_fault_of_the_system_at_any_call_is_refused_by_name_and_the_archive_is
         if case.action == "make" and not archive.exists():
             assert {path.name for path in archive.parent.iterdir()} <= there | {"sources"}
         elif (archive / "HEAD").read_bytes() == before.get("HEAD"):
-            left = {name for name in files_of(archive) if name not in before}
-            assert left <= {path for _, path in findings(archive)}
+            assert files_of(archive) == before
         case.check(archive)
         number += 1
     assert number > 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from math import isnan
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -37,14 +39,30 @@ class InWords(click.Option):
         return extra
 
 
-archive_argument = click.argument("archive", type=click.Path(path_type=Path))
+class Seconds(click.FloatRange):
+    """A length of time in seconds: a number, of which NaN is none, within the range."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 - click's
+        """The value as a number."""
+        number = float(super().convert(value, param, ctx))
+        if isnan(number):
+            self.fail(f"{value!r} is not a length of time.", param, ctx)
+        return number
+
+
+LONGEST = 1_000_000
+"""Seconds that an option may ask for: some eleven days."""
+
+archive_argument = click.argument("archive", type=click.Path(readable=False, path_type=Path))
 at_option = click.option(
     "--at", cls=InWords, type=click.IntRange(min=1), metavar="CAPTURE", help="Read the state after that capture."
 )
 lock_wait_option = click.option(
     "--lock-wait",
     cls=InWords,
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0, max=LONGEST),
     default=10.0,
     metavar="SECONDS",
     help="Wait so long for another writer; 10 unless said.",

@@ -125,6 +125,8 @@ def _print_stored(out: Output, result: CaptureResult) -> None:
         if not report.complete:
             name = f"{printable(report.transcript)}: " if len(shown) > 1 else ""
             out.line(out.paint(f"incomplete  {name}{gap_words(report.omitted)}", "yellow"))
+    if not result.archive_bytes:  # every source was refused, and no archive was made
+        return
     out.line(f"archive  {printable(result.archive)}, {size(result.archive_bytes)}")
     out.line(f"digest   {result.archive_digest}")
 

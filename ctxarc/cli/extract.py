@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -43,7 +44,10 @@ def command(out: Output, archive: Path, name: tuple[str, ...], directory: Path, 
         return 0
     if not out.quiet:
         for file in result.files:
-            out.line(f"{file.sha256}  {printable(file.path)}")
+            if out.terminal:
+                out.line(f"{file.sha256}  {printable(file.path)}")
+            else:
+                out.write(f"{file.sha256}  ".encode() + os.fsencode(file.path) + b"\n")
     out.note(f"{plural(len(result.files), 'file')}, {size(sum(file.bytes for file in result.files))}, verified")
     for file in result.files:
         if not file.complete:

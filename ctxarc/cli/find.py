@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import LONGEST, InWords, Seconds, archive_argument, as_utf8, at_option
 from ctxarc.cli.excerpts import marked, marker, spans
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
@@ -47,7 +47,7 @@ _LEAST_NAME = 12
 @click.option(
     "--time-limit",
     cls=InWords,
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True, max=LONGEST),
     default=_TIME_LIMIT,
     metavar="SECONDS",
     help="End an expression that takes longer; 10 unless said.",

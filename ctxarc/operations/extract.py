@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxarc.errors import WouldOverwrite
+from ctxarc.errors import BadName, WouldOverwrite
 from ctxarc.model import ExtractedFile, ExtractResult
 from ctxarc.operations.cat import whole
 from ctxarc.operations.names import check_name, file_of_name
@@ -40,11 +40,20 @@ def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | N
         states = view.chosen([name.removesuffix("#") for name in names])
         targets = [directory / file_of_name(check_name(state.name.decode())) for state in states]
         for target in targets:
+            _check_encoding(target)
             if os.path.lexists(target):
                 raise WouldOverwrite(f"{target} is there already; nothing was written", path=str(target))
         files = tuple(_write(view, state, target) for state, target in zip(states, targets, strict=True))
         complete = all(file.complete for file in files)
         return ExtractResult(str(archive), record.head.root.hex(), str(directory), complete, files)
+
+
+def _check_encoding(target: Path) -> None:
+    try:
+        os.fsencode(target)
+    except UnicodeEncodeError as error:
+        message = f"{target}: this locale's encoding, {error.encoding}, cannot write the name of the file"
+        raise BadName(message, hint="run it in a UTF-8 locale; nothing was written", path=str(target)) from error
 
 
 def _write(view: View, state: State, target: Path) -> ExtractedFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ def log(
         last: only so many rows, the last ones.
 
     """
+    last = None if last is None else min(last, sys.maxsize)
     with Record(archive) as record:
         view = View(record, at)
         turns: Iterator[tuple[State, Turn]] = (

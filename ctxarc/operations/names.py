@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ def name_of_path(parts: Sequence[str]) -> str:
         BadName: a part is too long.
 
     """
-    *folders, file = parts
+    *folders, file = (os.fsencode(part).decode("utf-8", "surrogateescape") for part in parts)
     stem = file if _BESIDE in folders else file.removesuffix(SUFFIX)
     return check_name("/".join(_encoded(part) for part in (*folders, file if stem in {"", ".", ".."} else stem)))
 

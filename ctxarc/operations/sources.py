@@ -123,7 +123,10 @@ def from_hook(payload: bytes) -> list[Source]:
     if not isinstance(path, str) or not path or "\0" in path:
         raise BadUsage("the hook's JSON names no transcript_path", hint="see `ctxarc capture --help`")
     try:
-        return discover([str(Path(path).expanduser())])
+        file = Path(path).expanduser()
+        if file.is_dir():
+            raise NoSuchSource(f"{path}: a directory, where a hook names a session's file", source=path)
+        return discover([str(file)])
     except RuntimeError as error:
         raise NoSuchSource(f"{path}: {error}", source=path) from error
 
@@ -175,7 +178,7 @@ def _at(path: Path, name: str | None) -> Iterator[Source]:
         return
     yield Source(own, path)
     for file in _belongings(path):
-        yield _named(file, file.relative_to(path.with_suffix("")), f"{own}/")
+        yield _named(file, file.relative_to(path.parent / path.name.removesuffix(SUFFIX)), f"{own}/")
 
 
 def _in_directory(root: Path) -> Iterator[Source]:
@@ -192,10 +195,25 @@ def _in_directory(root: Path) -> Iterator[Source]:
         raise NoSuchSource(f"{root}: no *{SUFFIX} file in this directory or below", source=str(root))
     for path in list(files):
         files.update(dict.fromkeys(_belongings(path)))
-    for path in files:
-        yield _named(path, path.relative_to(root), "")
+    yield from _apart([_named(path, path.relative_to(root), "") for path in files])
     for fault in faults:
         yield Source(str(fault.filename), Path(fault.filename), refusal=from_os_error(fault))
+
+
+def _apart(sources: Sequence[Source]) -> Iterator[Source]:
+    """The sources, with a refusal for those that share a name: which of them it means, nobody knows."""
+    named: dict[str, list[Source]] = {}
+    for source in sources:
+        named.setdefault(source.name, []).append(source)
+    for name, same in named.items():
+        if len(same) == 1:
+            yield same[0]
+            continue
+        labels = [source.label for source in same]
+        refusal = DuplicateName(
+            f"{' and '.join(labels)} would both be the transcript {name}", transcript=name, sources=labels
+        )
+        yield from (Source(source.label, source.path, refusal=refusal) for source in same)
 
 
 def _named(path: Path, relative: Path, before: str) -> Source:
@@ -208,9 +226,10 @@ def _named(path: Path, relative: Path, before: str) -> Source:
 
 def _belongings(session: Path) -> list[Path]:
     """What Claude Code keeps of a session outside its transcript: sub-agents, large tool results, descriptions."""
-    if session.suffix != SUFFIX:
+    stem = session.name.removesuffix(SUFFIX)
+    if stem in {session.name, "", ".", ".."}:
         return []
-    home = session.with_suffix("")
+    home = session.parent / stem
     found = [path for folder in ("subagents", "tool-results") for path in (home / folder).rglob("*")]
     found += home.rglob("*.meta.json")
     return sorted({path for path in found if path.is_file()})

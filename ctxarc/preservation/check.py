@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
@@ -140,8 +142,8 @@ class _Check:
         for file in (self.record.objects.file, self.record.log):
             try:
                 faults = file.faults()
-            except Refusal as refusal:
-                self.out.add(refusal, file.label)
+            except Damage as damage:
+                self.out.add(damage, file.label)
                 whole = False
                 continue
             for fault in faults:
@@ -295,8 +297,8 @@ class _Check:
         try:
             with self.guard:
                 pack = self.packs.pack_of(number)
-        except Refusal as refusal:
-            self.out.add(refusal)
+        except Damage as damage:
+            self.out.add(damage)
             return None
         if pack not in self.checked:
             self.checked[pack] = self._is_sound(pack)
@@ -388,8 +390,12 @@ class _Check:
             if path.name not in named:
                 yield f"pack/{path.name}", "not named by HEAD"
         for path in sorted(self.path.iterdir()):
-            if path.name not in _AT_TOP and not (path.is_dir() and not path.is_symlink()):
+            folder = path.is_dir() and not path.is_symlink() and path.suffix != ".tmp"
+            if path.name not in _AT_TOP and not folder:
                 yield path.name, "no file of an archive"
+        lock = self.path / RECORD_LOCK
+        if os.path.lexists(lock) and not (stat.S_ISREG(lock.lstat().st_mode) and not lock.lstat().st_size):
+            yield RECORD_LOCK, "not the empty plain file that a writer locks"
 
 
 @dataclass(slots=True)

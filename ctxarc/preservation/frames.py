@@ -87,6 +87,8 @@ def decode(row: PackRow, stored: bytes, label: str) -> bytes:
         if frame.window_size > 1 << WINDOW_LOG_LIMIT:
             message = f"{label}: a window of {frame.window_size} bytes, and the limit is {1 << WINDOW_LOG_LIMIT}"
             raise LimitExceeded(message, path=label, found=frame.window_size, limit=1 << WINDOW_LOG_LIMIT)
+        if not frame.has_checksum:
+            raise ChecksumMismatch(f"{label}: its frame has no checksum of its own", path=label)
         return zstandard.ZstdDecompressor().decompress(stored, max_output_size=row.raw_bytes, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise ChecksumMismatch(f"{label}: no zstd frame that decodes ({error})", path=label) from error

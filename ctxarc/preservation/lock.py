@@ -74,7 +74,7 @@ class Lock:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
             try:
                 _check_plain(self._descriptor, path)
-                if _acquire(self._descriptor, path) and self._current():
+                if _acquire(self._descriptor, path) and self.is_current():
                     return
             except BaseException:
                 self.release()
@@ -86,7 +86,7 @@ class Lock:
             time.sleep(pause)
             pause = min(pause * 1.5, _POLL[1])
 
-    def _current(self) -> bool:
+    def is_current(self) -> bool:
         """Whether the file that is locked is still the one of that name."""
         try:
             there = self.path.lstat()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from ctxarc.preservation.files import replace_file
 from ctxarc.preservation.layout import FRAME_LIMIT, PackRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _WORKERS = min(2, os.cpu_count() or 1)
@@ -27,15 +26,13 @@ class _Task(Thread):
     def __init__(self, turns: list[bytes], level: int, directory: Path, first: int) -> None:
         super().__init__(daemon=True)
         self._turns, self._level, self._directory, self._first = turns, level, directory, first
-        self.path: Path | None = None
         self._row: PackRow | None = None
         self._error: BaseException | None = None
 
     def run(self) -> None:
         try:
             row, stored = frames.encode(self._take(), self._level)
-            self.path = self._directory / row.name(self._first)
-            replace_file(self.path, stored)
+            replace_file(self._directory / row.name(self._first), stored)
             self._row = row
         except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for the result
             self._error = error
@@ -108,14 +105,10 @@ class Packer:
         self.seal(objects)
         return [task.result() for task in self._tasks]
 
-    def discard(self, keep: Collection[str]) -> None:
-        """Wait for what is running and remove the packs that were written, but for those whose name is in ``keep``."""
+    def settle(self) -> None:
+        """Wait for what is running, whatever comes of it."""
         for task in self._tasks:
             task.join()
-            if task.path and task.path.name not in keep:
-                with suppress(OSError):
-                    task.path.unlink()
-        self._tasks = []
 
     def _seal(self, end: int) -> None:
         """Make a pack of the pending turns, the last of which is object ``end - 1``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import time
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 RECORD_LOCK = "record.lock"
 _PREFIX = ".ctxarc-new-"
+_MADE = {"CTXA", "HEAD", "HEAD.tmp", "objects", "log", "pack", RECORD_LOCK}
 _DEAD_AFTER = 60.0
 """Seconds after which a temporary directory that nobody holds is a dead writer's."""
 
@@ -79,5 +81,14 @@ def _remove_dead(parent: Path) -> None:
             old = time.time() - path.stat(follow_symlinks=False).st_mtime > _DEAD_AFTER
         except OSError:
             continue
-        if old and not path.is_symlink() and not is_held(path / RECORD_LOCK):
+        ours = re.fullmatch(re.escape(_PREFIX) + "[0-9]+-[0-9a-f]{8}", path.name) and not path.is_symlink()
+        if old and ours and _is_ours(path) and not is_held(path / RECORD_LOCK):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether nothing is in a directory but what a writer makes there."""
+    try:
+        return path.is_dir() and {each.name for each in path.iterdir()} <= _MADE
+    except OSError:
+        return False

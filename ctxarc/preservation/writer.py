@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.errors import DuplicateName, Internal, from_os_error
+from ctxarc.errors import ArchiveMoved, DuplicateName, Internal, Refusal, from_os_error
 from ctxarc.preservation.blocks import appended, stored_length
 from ctxarc.preservation.entry import Entry, Gap, Origin, Run, Runs
 from ctxarc.preservation.files import append_file, flush_directory, named_faults, replace_file, write_file
@@ -34,7 +34,7 @@ from ctxarc.preservation.lock import Lock
 from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
 from ctxarc.preservation.objects import DigestMap
 from ctxarc.preservation.packing import Packer
-from ctxarc.preservation.record import Record, is_vacant
+from ctxarc.preservation.record import Record, is_vacant, read_head
 from ctxarc.preservation.scratch import RECORD_LOCK, LostRace, Scratch
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ class RecordWriter:
 
     def close(self) -> None:
         """Abandon what was not committed, and give up the lock."""
-        self._packer.discard(self.head.pack_names())
+        self._packer.settle()
+        if self._entries or self._packer.started:
+            self.tidy()
         if self.record:
             self.record.close()
         if self._scratch:
@@ -167,7 +169,8 @@ class RecordWriter:
     def take_back(self, rows: int) -> None:
         """Take back all objects but the first ``rows``; all of them where a pack is sealed, see :meth:`draft`."""
         if self._packer.started:
-            self._packer.discard(self.head.pack_names())
+            self._packer.settle()
+            self.tidy()
             self._begin()
             return
         self._packer.drop(self.new_objects - rows)
@@ -211,6 +214,7 @@ class RecordWriter:
         """Begin to compress all that was finished, which :meth:`commit` waits for; nothing is taken back any more."""
         if self._entries:
             with named_faults(self.path):
+                self._base()
                 self._packer.seal(self.head.objects + self.new_objects)
 
     def commit(self) -> None:
@@ -223,6 +227,7 @@ class RecordWriter:
         """
         if self._entries:
             with named_faults(self.path):
+                self._base()
                 new = self._packer.finish(self.head.objects + self.new_objects)
                 self._publish((*self.head.packs[: self._kept_packs], *new))
         self.tidy()
@@ -237,6 +242,7 @@ class RecordWriter:
         if not self.record or not self.head.objects:
             return
         with named_faults(self.path):
+            self._base()
             self._packer = packer = Packer(self._level, self._pack_directory, lambda _: [])
             packer.expect(self.head.object_bytes)
             done = 0
@@ -254,8 +260,8 @@ class RecordWriter:
         base = self._base()
         flush_directory(self._pack_directory())
         files = (self.record.objects.file, self.record.log) if self.record else (None, None)
-        objects_tail = _append(base / "objects", OBJECTS_HEADER, files[0], bytes(self._rows))
-        log_tail = _append(base / "log", LOG_HEADER, files[1], b"".join(self._entries))
+        objects_tail = _append(self._base() / "objects", OBJECTS_HEADER, files[0], bytes(self._rows))
+        log_tail = _append(self._base() / "log", LOG_HEADER, files[1], b"".join(self._entries))
         head = Head(
             captures=self._captures,
             objects=self.head.objects + self.new_objects,
@@ -274,8 +280,7 @@ class RecordWriter:
             raise Internal("a new HEAD does not decode to what was encoded; nothing was stored")
         if self._scratch:
             write_file(base / "CTXA", MARK)
-        self._packer = self._new_packer()  # from here on the new packs may be committed, and are not discarded
-        replace_file(base / "HEAD", data)
+        replace_file(self._base() / "HEAD", data)
         with _committed(self.path):
             flush_directory(base)
         if self._scratch:
@@ -287,22 +292,35 @@ class RecordWriter:
         self._begin()
 
     def tidy(self) -> None:
-        """Remove what HEAD does not commit: merged packs, and what a dead writer left. A fault here loses nothing."""
-        if not self.record:
-            return
-        named = self.head.pack_names()
-        with suppress(OSError):
+        """Remove what HEAD, as it is on disk, does not commit: merged packs, and what this or a dead writer left.
+
+        A fault here loses nothing, and is left to the next writer.
+        """
+        with suppress(OSError, Refusal):
+            if not self.record:
+                return
+            self._base()
+            head = read_head(self.path)
+            named = head.pack_names()
             (self.path / "HEAD.tmp").unlink(missing_ok=True)
             for path in (self.path / "pack").iterdir():
                 if path.suffix in {".zst", ".tmp"} and path.name not in named:
                     path.unlink(missing_ok=True)
-            for file in (self.record.objects.file, self.record.log):
-                if file.stored_bytes() > stored_length(file.length):
-                    append_file(self.path / file.label, stored_length(file.length), b"")
+            for name, length in (("objects", head.objects * OBJECT_ROW.size), ("log", head.log_bytes)):
+                if (self.path / name).lstat().st_size > stored_length(length):
+                    append_file(self.path / name, stored_length(length), b"")
 
     def _base(self) -> Path:
-        """Where files are written: the archive, or the directory that will become it."""
+        """Where files are written: the archive, or the directory that will become it.
+
+        Raises:
+            ArchiveMoved: the archive that is locked is no longer the one at its path.
+
+        """
         if self.record:
+            if not (self._lock and self._lock.is_current()):
+                message = f"{self.path}: the archive was moved or replaced while it was being written"
+                raise ArchiveMoved(message, archive=str(self.path))
             return self.path
         if not self._scratch:
             self._scratch = Scratch(self.path)
