@@ -386,6 +386,8 @@ def test_a_directory_that_a_dead_maker_left_is_removed_once_it_is_old_and_no_oth
         add(living, b"a", turns_of(lines(0, 9)))
         living.seal()
         (mine,) = archive.parent.glob(".ctxarc-new-*")
+        while not list(mine.glob("pack/*.zst")):  # it is written beside us
+            time.sleep(0.01)
         dead = shutil.copytree(mine, mine.with_name(".ctxarc-new-1-0123abcd"))
         young = shutil.copytree(mine, mine.with_name(".ctxarc-new-1-4567abcd"))
         theirs = [archive.with_name(name) for name in (".ctxarc-new-design", ".ctxarc-new-2-89abcdef")]
