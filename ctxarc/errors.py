@@ -183,6 +183,13 @@ class DigestUnexpected(Refused):
     default_hint = "`ctxarc info ARCHIVE --digest` prints its digest; --extends accepts an archive that has grown"
 
 
+class NotAPartition(Refused):
+    """A user's own cuts do not cover a turn exactly once, or are no cuts of a turn that is held."""
+
+    code = "NOT_A_PARTITION"
+    default_hint = "every turn named in the file needs segments from its byte 0 to its end, without gap or overlap"
+
+
 class PatternTimeout(Refused):
     """A regular expression took longer than its time limit."""
 
@@ -285,6 +292,13 @@ class NoSuchSource(Missing):
 
     code = "NO_SUCH_SOURCE"
     default_hint = "a source is a file, a directory with *.jsonl files in it, or - with --name"
+
+
+class NoSuchScheme(Missing):
+    """No scheme of that name, or no index of it in the archive."""
+
+    code = "NO_SUCH_SCHEME"
+    default_hint = "`ctxarc segment ARCHIVE --list` lists the schemes, and which of them have an index"
 
 
 # ---------------------------------------------------------------------------------------------------- environment

@@ -48,14 +48,23 @@ class RefusedSource(NamedTuple):
     refusal: dict[str, object]
 
 
+class IndexExtension(NamedTuple):
+    """What a capture added to an index, or the refusal, as JSON, of an index that it could not extend."""
+
+    scheme: str
+    new_segments: int
+    refusal: dict[str, object] | None = None
+
+
 class CaptureResult(NamedTuple):
-    """What a call of ``capture`` did with all its sources."""
+    """What a call of ``capture`` did with all its sources, and with the indexes that the archive has."""
 
     archive: str
     archive_digest: str
     archive_bytes: int
     transcripts: tuple[CaptureReport, ...]
     refused: tuple[RefusedSource, ...]
+    indexes: tuple[IndexExtension, ...] = ()
 
 
 class PlannedSource(NamedTuple):
@@ -240,6 +249,7 @@ class ArchiveInfo(NamedTuple):
     incomplete: tuple[TranscriptState, ...]
     record: dict[str, dict[str, int]]
     auxiliary: dict[str, dict[str, int]]
+    indexes: tuple["IndexInfo", ...]
 
 
 class Finding(NamedTuple):
@@ -280,7 +290,114 @@ class RepackResult(NamedTuple):
     archive_bytes: int
 
 
-_LEFT_OUT = {"days_left", "refusal", "base64"}
+class SchemeRow(NamedTuple):
+    """A scheme as ``segment --list`` lists it, and what the archive has of it."""
+
+    scheme: str
+    about: str
+    parameters: dict[str, int]
+    built: bool
+    segments: int
+    coverage: float
+
+
+class SegmentResult(NamedTuple):
+    """What an index holds after ``segment``: segments of distinct turns, ``coverage`` as a share of their bytes.
+
+    ``preservation_digest_before`` and ``_after`` are SHA-256 over all files of the record. ``cuts_inside_characters``
+    counts those of a user's own cuts that fall inside a code point or an escape.
+    """
+
+    archive: str
+    archive_digest: str
+    scheme: str
+    segments: int
+    new_segments: int
+    turns: int
+    median_segment_bytes: float
+    coverage: float
+    bytes_covered_twice: int
+    turns_not_fully_covered: int
+    index_bytes: int
+    preservation_digest_before: str
+    preservation_digest_after: str
+    preservation_unchanged: bool
+    cuts_inside_characters: int | None = None
+
+
+class Coverage(NamedTuple):
+    """What was exported, as shares of the segments in the index, and of the bytes and the turns of the record.
+
+    ``first_turn`` and ``last_turn`` are those of the first and the last row, or ``None`` where there is none.
+    """
+
+    segments: float
+    bytes: float
+    turns: float
+    first_turn: int | None
+    last_turn: int | None
+
+
+class ExportHeader(NamedTuple):
+    """The first line of an export: what it is of, and what its rows are. Vectors for it have to come back with it."""
+
+    kind: str
+    export_id: str
+    archive: str
+    archive_digest: str
+    scheme: str
+    parameters: dict[str, int]
+    projection: str
+    segments: int
+    segments_in_index: int
+    distinct: bool
+    missing: bool
+    sample: dict[str, object] | None
+    coverage: Coverage
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+
+
+class ExportRow(NamedTuple):
+    """A segment with the text that a model should see."""
+
+    id: str
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    text: str
+
+
+class SegmentRow(NamedTuple):
+    """A segment as ``log --scheme`` lists it; ``text`` is an excerpt of its view of 200 characters at most."""
+
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    bytes: int
+    turn_sha256: str
+    id: str
+    scheme: str
+    complete: bool
+    text: str
+
+
+class IndexInfo(NamedTuple):
+    """An index as ``info`` lists it."""
+
+    scheme: str
+    segments: int
+    coverage: float
+    median_segment_bytes: float
+    files: int
+    bytes: int
+    refusal: dict[str, object] | None = None
+
+
+_LEFT_OUT = {"days_left", "refusal", "base64", "cuts_inside_characters"}
 """Fields that are left out of JSON where they are ``None``; ``text`` is too, where ``base64`` stands for it."""
 
 

@@ -224,7 +224,7 @@ def strings(raw: bytes) -> Iterator[Literal]:
     """
     end = len(raw.removesuffix(b"\n").removesuffix(b"\r"))
     found = False
-    if _is_json_like(raw):
+    if is_json_like(raw):
         for literal in _literals(raw, end):
             found = True
             yield literal
@@ -232,7 +232,8 @@ def strings(raw: bytes) -> Iterator[Literal]:
         yield Literal(0, end, b"", plain=True)
 
 
-def _is_json_like(raw: bytes) -> bool:
+def is_json_like(raw: bytes) -> bool:
+    """Whether a line begins as one of JSON, or is a member or an element of a document printed over many lines."""
     return _BEGINS.match(raw) is not None or _MEMBER.match(raw) is not None
 
 

@@ -36,6 +36,7 @@ _HOOK_LOCK_WAIT = 55.0
 @click.option("--allow-truncation", is_flag=True, help="Let --max-bytes leave turns out; what, is recorded.")
 @click.option("--as-new-history", is_flag=True, help="Store a rewritten source beside its old history.")
 @click.option("--reread", is_flag=True, help="Read sources of unchanged size and time, too.")
+@click.option("--no-index", is_flag=True, help="Leave the indexes of segments as they are.")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored, and write nothing.")
 @click.option(
     "--level",
@@ -61,6 +62,7 @@ def command(
     level: int,
     as_new_history: bool,
     reread: bool,
+    no_index: bool,
     hook: bool,
     lock_wait: float,
 ) -> int:
@@ -86,6 +88,7 @@ def command(
         level=level,
         as_new_history=as_new_history or hook,
         reread=reread,
+        index=not no_index,
         lock_wait=max(lock_wait, _HOOK_LOCK_WAIT) if hook else lock_wait,
     )
     if hook:

@@ -80,6 +80,7 @@ def _whole(result: CaptureResult) -> dict[str, Any]:
         "archive": result.archive,
         "archive_digest": result.archive_digest,
         "archive_bytes": result.archive_bytes,
+        **({"indexes": as_json(result.indexes)} if result.indexes else {}),
     }
 
 
@@ -99,6 +100,9 @@ def _print_text(out: Output, result: CaptureResult) -> int:
         out.flush()
     for refused in result.refused:
         out.refuse(_again(refused.refusal))
+    for each in result.indexes:
+        if each.refusal is not None:
+            out.refuse(_again(each.refusal))
     if result.refused:
         out.note(f"{_of_all(result.refused, result)} refused, for the reasons above; the others are stored")
     elif result.transcripts and all(report.new_turns == report.turns for report in result.transcripts):
@@ -129,6 +133,11 @@ def _print_stored(out: Output, result: CaptureResult) -> None:
         return
     out.line(f"archive  {printable(result.archive)}, {size(result.archive_bytes)}")
     out.line(f"digest   {result.archive_digest}")
+    for each in result.indexes:
+        if each.refusal is not None:
+            out.line(out.paint(f"index    {printable(each.scheme)}: not extended", "yellow"))
+        elif each.new_segments:
+            out.line(f"index    {printable(each.scheme)}, +{each.new_segments:,}")
 
 
 def _cells(out: Output, report: CaptureReport) -> tuple[str, str, str, str, str]:

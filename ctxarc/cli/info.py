@@ -42,6 +42,7 @@ def command(out: Output, archive: Path, digest: bool) -> int:
         _print_summary(out, held)
         _print_plane(out, held, "preservation plane", held.record)
         _print_plane(out, held, "auxiliary plane", held.auxiliary)
+        _print_indexes(out, held)
     return 0
 
 
@@ -58,6 +59,16 @@ def _print_summary(out: Output, held: ArchiveInfo) -> None:
         out.line(out.paint(f"incomplete   {name}: {gap_words(state.omitted)}", "yellow"))
     if len(held.incomplete) > _NAMES_SHOWN:
         out.line(out.paint(f"incomplete   and {len(held.incomplete) - _NAMES_SHOWN} more", "yellow"))
+
+
+def _print_indexes(out: Output, held: ArchiveInfo) -> None:
+    for each in held.indexes:
+        if each.refusal is not None:
+            words = f"damaged: {each.refusal['code']}"
+        else:
+            words = f"{plural(each.segments, 'segment')}, median {each.median_segment_bytes:g} B, "
+            words += f"{size(each.bytes)}, covers {int(each.coverage * 1000) / 10:g} % of the bytes"
+        out.line(f"index    {printable(each.scheme)}: {words}")
 
 
 def _percent(share: float) -> str:

@@ -11,13 +11,16 @@ from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, pad, size, when
-from ctxarc.model import TurnRow, as_json
+from ctxarc.errors import BadUsage
+from ctxarc.model import SegmentRow, TurnRow, as_json
 from ctxarc.operations.log import log as list_turns
+from ctxarc.operations.log import log_segments
 from ctxarc.operations.ls import names
 
 _ROLE_CELLS = 9
 _ROOM_FOR_CITATION = 100
 _LEAST_TEXT = 8
+_SPAN_CELLS = 13
 _MINUTE, _SECOND = 16, 19
 """Characters of a time up to its minute, and to its second."""
 _COLORS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
@@ -30,9 +33,18 @@ _COLORS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
 @click.option(
     "--role", type=as_utf8, metavar="ROLE", help="List turns of ROLE only: user, assistant, tool, system or event."
 )
+@click.option("--scheme", metavar="SCHEME", help="List the segments of SCHEME instead of whole turns.")
 @at_option
 @common_options
-def command(out: Output, archive: Path, name: str | None, lines: int | None, role: str | None, at: int | None) -> int:
+def command(
+    out: Output,
+    archive: Path,
+    name: str | None,
+    lines: int | None,
+    role: str | None,
+    scheme: str | None,
+    at: int | None,
+) -> int:
     """List turns.
 
     A line a turn: number, role, time (UTC), bytes, a citation where there is room, and the first words. The number is
@@ -41,8 +53,16 @@ def command(out: Output, archive: Path, name: str | None, lines: int | None, rol
     \b
       ctxarc log work.ctxa -n 20
       ctxarc log work.ctxa 0d5e1c52 --role user
+      ctxarc log work.ctxa --scheme boundary-v1 -n 20    segments
     """  # noqa: D301 - click reads the control character as "keep these lines"
     chosen = [] if name is None else [name.removesuffix("#")]
+    if scheme is not None:
+        if role is not None:
+            raise BadUsage("--role is of turns, and --scheme lists segments; give one of them")
+        for segment in log_segments(archive, name, scheme=scheme, at=at, last=lines):
+            _print_segment(out, segment)
+        note_incomplete(out, archive, chosen, at=at)
+        return 0
     rows = list_turns(archive, name, at=at, role=role, last=lines)
     if out.json:
         for row in rows:
@@ -59,6 +79,17 @@ def command(out: Output, archive: Path, name: str | None, lines: int | None, rol
         _print_turn(out, row, width)
     note_incomplete(out, archive, chosen, at=at)
     return 0
+
+
+def _print_segment(out: Output, row: SegmentRow) -> None:
+    if out.json:
+        out.object(as_json(row))
+        return
+    place = f"{row.turn:6}:{pad(f'{row.start_byte}-{row.end_byte}', _SPAN_CELLS)}  "
+    line = place + f"{pad(size(row.bytes), 8, right=True)}  "
+    width = columns(out)
+    room = None if width is None else max(width - len(line), _LEAST_TEXT)
+    out.line(line + fit(one_line(row.text), room))
 
 
 def _print_turn(out: Output, row: TurnRow, width: int | None) -> None:

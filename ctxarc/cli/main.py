@@ -34,6 +34,8 @@ COMMANDS = {
     "cat": Entry("ctxarc.cli.cat", "Write raw bytes to stdout, verified."),
     "extract": Entry("ctxarc.cli.extract", "Write transcripts back as files, verified."),
     "find": Entry("ctxarc.cli.find", "Find text or a regular expression, with byte ranges."),
+    "segment": Entry("ctxarc.cli.segment", "Build and extend indexes of segments."),
+    "export": Entry("ctxarc.cli.export", "Export the texts of segments, to be embedded."),
     "info": Entry("ctxarc.cli.info", "Say what an archive holds and what it costs."),
     "verify": Entry("ctxarc.cli.verify", "Check every byte of an archive."),
     "repack": Entry("ctxarc.cli.repack", "Pack an archive again: smaller, with the same digest."),

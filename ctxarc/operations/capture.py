@@ -16,6 +16,7 @@ from ctxarc.model import ByteRange, CapturePlan, CaptureReport, CaptureResult, P
 from ctxarc.operations.growth import Growth, judge
 from ctxarc.operations.progress import Progress, quiet
 from ctxarc.operations.reading import SourceFault, SourceReader
+from ctxarc.operations.segment import extend
 from ctxarc.operations.sizes import archive_bytes
 from ctxarc.operations.sources import days_left
 from ctxarc.operations.storing import ShapeTally, Stored, Storing, left_out_to, store
@@ -47,6 +48,7 @@ class CaptureOptions:
         as_new_history: whether a rewritten source is stored as a new history of its name.
         reread: whether a source is read whose size and time are those of its last capture.
         lock_wait: seconds to wait for another writer.
+        index: whether the indexes that the archive has are extended.
 
     """
 
@@ -56,6 +58,7 @@ class CaptureOptions:
     as_new_history: bool = False
     reread: bool = False
     lock_wait: float = 10.0
+    index: bool = True
 
 
 def capture(
@@ -117,7 +120,8 @@ def _capture(
         writer.commit()
         digest = writer.head.root.hex()
     stored = tuple(report() for report in reports)
-    return CaptureResult(str(archive), digest, archive_bytes(archive), stored, tuple(refused))
+    indexes = extend(archive, lock_wait=options.lock_wait) if options.index else ()
+    return CaptureResult(str(archive), digest, archive_bytes(archive), stored, tuple(refused), indexes)
 
 
 def in_order(sources: Sequence[Source]) -> list[Source]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxarc.model import ArchiveInfo, TranscriptState
+from ctxarc.auxiliary.segments.index import Index, built
+from ctxarc.errors import Damage
+from ctxarc.model import ArchiveInfo, IndexInfo, TranscriptState
+from ctxarc.operations.indexes import measure
 from ctxarc.operations.sizes import RECORD, archive_files
 from ctxarc.operations.view import View
 from ctxarc.preservation.layout import FORMAT_VERSION
@@ -47,7 +50,19 @@ def info(archive: Path) -> ArchiveInfo:
             incomplete=incomplete,
             record=planes[0],
             auxiliary=planes[1],
+            indexes=tuple(_index(record, archive, scheme) for scheme in built(archive)),
         )
+
+
+def _index(record: Record, archive: Path, scheme: str) -> IndexInfo:
+    try:
+        index = Index(archive, scheme)
+        measured = measure(record, index)
+    except Damage as damage:
+        return IndexInfo(scheme, 0, 0.0, 0.0, 0, 0, damage.as_json())
+    return IndexInfo(
+        scheme, measured.segments, measured.coverage, measured.median, len(index.parts), index.stored_bytes
+    )
 
 
 def _planes(archive: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:

@@ -6,8 +6,11 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING
 
+from ctxarc.auxiliary.projection import views
 from ctxarc.auxiliary.records import excerpt, read_record
-from ctxarc.model import TurnRow
+from ctxarc.model import SegmentRow, TurnRow
+from ctxarc.operations.export import segment_id
+from ctxarc.operations.indexes import choose
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 
@@ -15,7 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ctxarc.auxiliary.segments.index import Index
     from ctxarc.preservation.record import State, Turn
+
+_EXCERPT = 200
+"""Characters of the text of a segment that are listed."""
 
 
 def log(
@@ -44,6 +51,51 @@ def log(
         rows = (_row(record, state, turn) for state, turn in turns)
         chosen = (row for row in rows if role is None or row.role == role)
         yield from chosen if last is None else deque(chosen, last)
+
+
+def log_segments(
+    archive: Path, name: str | None = None, *, scheme: str, at: int | None = None, last: int | None = None
+) -> Iterator[SegmentRow]:
+    """The segments of the turns of a transcript, or of all, in order.
+
+    Args:
+        archive: the archive.
+        name: a name, or the beginning of one.
+        scheme: the scheme whose segments.
+        at: the capture after which the archive is looked at.
+        last: only so many rows, the last ones.
+
+    """
+    with Record(archive) as record:
+        index = choose(record, scheme)
+        view = View(record, at)
+        rows = (
+            row
+            for state in view.chosen([] if name is None else [name.removesuffix("#")])
+            for turn in record.turns(state)
+            for row in _segments(record, state, turn, index)
+        )
+        yield from rows if last is None else deque(rows, min(last, sys.maxsize))
+
+
+def _segments(record: Record, state: State, turn: Turn, index: Index) -> Iterator[SegmentRow]:
+    ends = index.ends(turn.object, turn.digest, turn.length)
+    if not ends:
+        return
+    digest = turn.digest.hex()
+    for start, end, text in views(bytes(record.turn_bytes(turn.object)), ends):
+        yield SegmentRow(
+            transcript=state.name.decode(),
+            turn=turn.number,
+            start_byte=start,
+            end_byte=end,
+            bytes=end - start,
+            turn_sha256=digest,
+            id=segment_id(digest, start, end),
+            scheme=index.scheme,
+            complete=state.complete,
+            text=text[:_EXCERPT],
+        )
 
 
 def _row(record: Record, state: State, turn: Turn) -> TurnRow:

@@ -7,10 +7,12 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctxarc.preservation.scratch import RECORD_LOCK
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RECORD = {"CTXA", "HEAD", "objects", "log", "pack", "record.lock"}
+RECORD = {"CTXA", "HEAD", "objects", "log", "pack", RECORD_LOCK}
 """The names of the preservation plane at the top of an archive; anything else belongs to the auxiliary plane."""
 
 

@@ -11,6 +11,7 @@ from ctxarc.operations.growth import first_difference
 from ctxarc.operations.progress import Progress
 from ctxarc.operations.progress import quiet as no_progress
 from ctxarc.operations.reading import SourceFault, SourceReader
+from ctxarc.operations.side_files import check_side_files
 from ctxarc.operations.sizes import RECORD, archive_files
 from ctxarc.operations.sources import discover
 from ctxarc.operations.view import View
@@ -56,11 +57,13 @@ def verify(  # noqa: PLR0913 - each is a question of its own
     sources = [source for path in against for source in discover([str(path)]) if _is_meant(source, path)]
     checked = check_record(archive, quick=quick, tell=lambda done, total: progress("verifying", done, total))
     findings = [Finding(*finding) for finding in checked.findings]
+    side = check_side_files(archive, record_is_sound=not findings, quick=quick)
+    findings += side.findings
     if not findings:
         findings += _compared(archive, sources)
     if not findings:
         _expected(checked, *wanted)
-    return _result(archive, checked, tuple(findings), quick=quick)
+    return _result(archive, checked, tuple(findings), side.not_checked, quick=quick)
 
 
 def _is_meant(source: Source, path: Path) -> bool:
@@ -128,7 +131,9 @@ def _difference(record: Record, state: State, source: Source) -> str:
         raise fault.refusal from fault
 
 
-def _result(archive: Path, checked: Checked, findings: tuple[Finding, ...], *, quick: bool) -> VerifyResult:
+def _result(
+    archive: Path, checked: Checked, findings: tuple[Finding, ...], not_checked: Sequence[str], *, quick: bool
+) -> VerifyResult:
     states = [
         TranscriptState(
             state.name.decode(),
@@ -139,14 +144,11 @@ def _result(archive: Path, checked: Checked, findings: tuple[Finding, ...], *, q
         for state in checked.states.values()
     ]
     planes: dict[str, dict[str, object]] = {}
-    strange = []
     counts = {"preservation": [0, 0], "auxiliary": [0, 0]}
     for path, size in archive_files(archive):
         plane = "preservation" if path.split("/", 1)[0] in RECORD else "auxiliary"
         counts[plane][0] += 1
         counts[plane][1] += size
-        if plane == "auxiliary" and "/" in path:
-            strange.append(f"{path}: a side file that this release does not know")
     for plane, (files, size) in counts.items():
         planes[plane] = {"files": files, "bytes": size}
     return VerifyResult(
@@ -157,7 +159,7 @@ def _result(archive: Path, checked: Checked, findings: tuple[Finding, ...], *, q
         turns=checked.turns,
         bytes=checked.bytes,
         captures=checked.captures,
-        not_checked=(*checked.not_checked, *strange),
+        not_checked=(*checked.not_checked, *not_checked),
         findings=findings,
         planes=planes,
         complete=all(state.complete for state in states),

@@ -10,7 +10,7 @@ from ctxarc.model import ByteRange
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ctxarc.preservation.record import Record, State
+    from ctxarc.preservation.record import Record, State, Turn
 
 _SHOWN = 8
 """Names that a message lists at most."""
@@ -33,6 +33,15 @@ class View:
         for name, number in sorted(zip(names, range(len(names)), strict=True)):
             _ = name
             yield self.record.state(number)
+
+    def distinct(self) -> Iterator[tuple[State, Turn]]:
+        """Every distinct turn at its first place: transcripts in byte order of names, turns in order."""
+        seen = bytearray(self.record.head.objects)
+        for state in self.states():
+            for turn in self.record.turns(state):
+                if not seen[turn.object]:
+                    seen[turn.object] = 1
+                    yield state, turn
 
     def names(self) -> list[str]:
         """All names, in byte order."""

@@ -24,7 +24,7 @@ from ctxarc.preservation.lock import is_held
 from ctxarc.preservation.merkle import Tree, capture_hash, turn_hashes
 from ctxarc.preservation.objects import digests_of, keys_of, lengths_of
 from ctxarc.preservation.record import Capture, Pack, Record, State, check_mark, read_head
-from ctxarc.preservation.scratch import RECORD_LOCK
+from ctxarc.preservation.scratch import AUXILIARY_LOCK, RECORD_LOCK
 from ctxarc.preservation.tracks import Tracks
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 LEFTOVER = "LEFTOVER"
 """Code of a finding that is no damage: bytes or files that no HEAD commits, left by a writer that died."""
-_AT_TOP = {"CTXA", "HEAD", "objects", "log", "pack", RECORD_LOCK}
+_AT_TOP = {"CTXA", "HEAD", "objects", "log", "pack", RECORD_LOCK, AUXILIARY_LOCK}
 _SHOWN = 8
 """Captures that are named at most where they could not be checked."""
 _TRIES = 10
@@ -393,9 +393,10 @@ class _Check:
             folder = path.is_dir() and not path.is_symlink() and path.suffix != ".tmp"
             if path.name not in _AT_TOP and not folder:
                 yield path.name, "no file of an archive"
-        lock = self.path / RECORD_LOCK
-        if os.path.lexists(lock) and not (stat.S_ISREG(lock.lstat().st_mode) and not lock.lstat().st_size):
-            yield RECORD_LOCK, "not the empty plain file that a writer locks"
+        for name in (RECORD_LOCK, AUXILIARY_LOCK):
+            lock = self.path / name
+            if os.path.lexists(lock) and not (stat.S_ISREG(lock.lstat().st_mode) and not lock.lstat().st_size):
+                yield name, "not the empty plain file that a writer locks"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORD_LOCK = "record.lock"
+AUXILIARY_LOCK = "auxiliary.lock"
 _PREFIX = ".ctxarc-new-"
 _MADE = {"CTXA", "HEAD", "HEAD.tmp", "objects", "log", "pack", RECORD_LOCK}
 _DEAD_AFTER = 60.0

@@ -1,0 +1,270 @@
+"""The index of a scheme: its parts in ``segments/SCHEME``, what they cover, and how they grow.
+
+Parts are gathered as packs are: a new part takes in those before it that are smaller than twice what follows. Where a
+writer died between writing a gathered part and removing the old ones, the larger one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+from ctxarc.auxiliary.segments.part import About, Cuts, Part, part_name
+from ctxarc.errors import BadMagic, Damage, IndexMismatch, NoSuchScheme, Truncated
+from ctxarc.preservation.files import flush_directory, replace_file
+from ctxarc.preservation.objects import digests_of, lengths_of
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+FOLDER = "segments"
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
+"""Names of schemes, which are names of directories."""
+_PART = re.compile(r"([0-9]{12})-([0-9]{12})\.seg")
+_ROWS = 8192
+"""Rows of the table of objects that are read at a time."""
+_TRIES = 5
+"""Times that the parts are listed again since a writer has gathered them meanwhile."""
+
+
+def built(archive: Path) -> list[str]:
+    """The schemes that have an index in the archive, in order of names."""
+    folder = archive / FOLDER
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if NAME.fullmatch(path.name) and _has_parts(path))
+
+
+def _has_parts(folder: Path) -> bool:
+    return not folder.is_symlink() and folder.is_dir() and any(_PART.fullmatch(path.name) for path in folder.iterdir())
+
+
+class Index:
+    """The index of ``scheme`` in an archive, open for reading; empty where there is none.
+
+    Args:
+        archive: the archive.
+        scheme: the scheme's name.
+
+    Attributes:
+        parts: its parts, in order of objects; they do not overlap.
+        superseded: names of files that a larger part has taken in.
+
+    Raises:
+        Damage: a part is damaged, or of another scheme.
+
+    """
+
+    def __init__(self, archive: Path, scheme: str) -> None:
+        self.scheme = scheme
+        self.path = archive / FOLDER / scheme
+        for tries in range(_TRIES):
+            try:
+                self._open()
+            except Damage as damage:
+                # A part that was listed and is not there has been gathered into another.
+                gone = isinstance(damage, Truncated) and damage.facts.get("found") is None
+                if gone and tries < _TRIES - 1:
+                    continue
+                damage.hint = rebuild_hint(scheme)
+                raise
+            break
+        self._firsts = [part.first for part in self.parts]
+
+    @classmethod
+    def existing(cls, archive: Path, scheme: str) -> Self:
+        """The index of ``scheme``, which has to be there.
+
+        Raises:
+            NoSuchScheme: it is not.
+
+        """
+        index = cls(archive, scheme)
+        if not index.parts:
+            raise no_index(archive, scheme)
+        return index
+
+    def _open(self) -> None:
+        self.parts: list[Part] = []
+        self.superseded: list[str] = []
+        if self.path.parent.is_symlink() or self.path.is_symlink():
+            label = f"{FOLDER}/{self.scheme}"
+            raise BadMagic(f"{label}: a link where a directory is due; links are not followed", path=label)
+        if not self.path.is_dir():
+            return
+        names = (_PART.fullmatch(path.name) for path in self.path.iterdir())
+        spans = sorted((int(name[1]), -int(name[2])) for name in names if name)
+        end = 0
+        for first, last in spans:
+            name = part_name(first, 1 - last - first)
+            if -last < end:
+                self.superseded.append(name)
+                continue
+            label = f"{FOLDER}/{self.scheme}/{name}"
+            part = Part(self.path / name, label)
+            _check_name(part, self.scheme, name)
+            if first < end:
+                raise IndexMismatch(f"{label}: overlaps the part before it", path=label)
+            self.parts.append(part)
+            end = 1 - last
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The numbers that its scheme works with; none where it has no part."""
+        return dict(self.parts[-1].about.parameters) if self.parts else {}
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of its files."""
+        return sum(part.stored_bytes for part in self.parts)
+
+    def part_of(self, number: int) -> Part | None:
+        """The part that object ``number`` is in."""
+        at = bisect_right(self._firsts, number) - 1
+        return self.parts[at] if at >= 0 and self.parts[at].holds(number) else None
+
+    def holds(self, number: int) -> bool:
+        """Whether the index has seen object ``number``."""
+        return self.part_of(number) is not None
+
+    def ends(self, number: int, digest: bytes, length: int) -> Sequence[int]:
+        """Where the segments of object ``number`` end; empty where it is not covered.
+
+        Raises:
+            IndexMismatch: they were computed on other bytes, or do not cover its ``length`` bytes once each.
+
+        """
+        part = self.part_of(number)
+        if part is None:
+            return ()
+        if part.digest(number) != digest:
+            message = (
+                f"{part.label}: object {number} was {part.digest(number).hex()} when it was cut, and is {digest.hex()}"
+            )
+            raise IndexMismatch(message, hint=rebuild_hint(self.scheme), path=part.label, object=number)
+        ends = part.ends(number)
+        if ends and not is_partition(ends, length):
+            message = f"{part.label}: the segments of object {number} do not cover its {length} bytes once each"
+            raise IndexMismatch(message, hint=rebuild_hint(self.scheme), path=part.label, object=number)
+        return ends
+
+    def missing(self, objects: int) -> Iterator[int]:
+        """Numbers below ``objects`` that the index has not seen."""
+        at = 0
+        for part in self.parts:
+            yield from range(at, min(part.first, objects))
+            at = part.first + part.objects
+        yield from range(at, objects)
+
+
+def is_partition(ends: Sequence[int], length: int) -> bool:
+    """Whether segments that end at ``ends`` cover ``length`` bytes once each."""
+    at = 0
+    for end in ends:
+        if end <= at:
+            return False
+        at = end
+    return at == length
+
+
+def no_index(archive: Path, scheme: str) -> NoSuchScheme:
+    """The refusal of an index that is not there."""
+    there = built(archive)
+    message = f"{archive}: no index of the scheme {scheme}; " + (
+        f"there is {', '.join(there)}" if there else "there is none"
+    )
+    return NoSuchScheme(message, hint=f"ctxarc segment ARCHIVE --scheme {scheme}", scheme=scheme, built=there)
+
+
+def rebuild_hint(scheme: str) -> str:
+    """What to do with an index that is damaged or does not fit."""
+    return f"`ctxarc segment ARCHIVE --scheme {scheme} --rebuild` makes it anew; the record is not touched"
+
+
+def _check_name(part: Part, scheme: str, name: str) -> None:
+    if part.about.scheme != scheme or part_name(part.first, part.objects) != name:
+        message = f"{part.label}: says that it is of {part.about.scheme}, objects {part.first} to "
+        message += f"{part.first + part.objects - 1}"
+        raise IndexMismatch(message, path=part.label, scheme=part.about.scheme)
+
+
+def add(archive: Path, cuts: Cuts, about: About, before: Index | None) -> None:
+    """Write new cuts, flushed, and then remove what they stand for and what a dead writer left.
+
+    Args:
+        archive: the archive.
+        cuts: the cuts of the objects behind those of ``before``.
+        about: what their part says of itself.
+        before: the index as it is; ``None`` where the new cuts are all of it.
+
+    """
+    folder = archive / FOLDER / about.scheme
+    kept = {part_name(part.first, part.objects) for part in before.parts} if before else set()
+    if cuts.objects:
+        whole, taken = gathered(before, cuts) if before else (cuts, [])
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / whole.name, whole.pack(about))
+        for each in (folder, folder.parent, archive):
+            flush_directory(each)
+        kept = kept.difference(taken) | {whole.name}
+    for path in folder.iterdir() if folder.is_dir() else ():
+        name = path.name.removesuffix(".tmp")
+        if _PART.fullmatch(name) and path.name not in kept:
+            with suppress(FileNotFoundError):
+                path.unlink()
+
+
+def gathered(index: Index, cuts: Cuts) -> tuple[Cuts, list[str]]:
+    """``cuts`` behind the parts before them that are smaller than twice what follows; the names of those parts."""
+    taken: list[Part] = []
+    first, size = cuts.first, cuts.objects + len(cuts.ends)
+    for part in reversed(index.parts):
+        weight = part.objects + part.segments
+        if part.first + part.objects != first or weight >= 2 * size:
+            break
+        taken.insert(0, part)
+        first, size = part.first, size + weight
+    if not taken:
+        return cuts, []
+    whole = Cuts.empty(first)
+    for part in taken:
+        part.copy_to(whole)
+    whole.extend(cuts)
+    return whole, [part_name(part.first, part.objects) for part in taken]
+
+
+def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str]]:
+    """What is wrong with an index that opens: (path, message). ``quick`` leaves the cuts of the turns unread."""
+    index = Index(archive, scheme)
+    with Record(archive) as record:  # opened behind the index, which never covers more than there is
+        for part in index.parts:
+            if part.first + part.objects > record.head.objects:
+                message = f"{part.label}: covers objects to {part.first + part.objects - 1}, and the archive has "
+                yield part.label, message + f"{record.head.objects}: it is of a later state or of another archive"
+            elif not quick:
+                yield from _wrong_cuts(record, part)
+
+
+def _wrong_cuts(record: Record, part: Part) -> Iterator[tuple[str, str]]:
+    for first in range(part.first, part.first + part.objects, _ROWS):
+        rows = record.objects.rows(first, min(_ROWS, part.first + part.objects - first))
+        for number, (digest, length) in enumerate(zip(digests_of(rows), lengths_of(rows), strict=True), first):
+            message = _wrong(part, number, digest, length)
+            if message:
+                yield part.label, f"{part.label}: {message}"
+
+
+def _wrong(part: Part, number: int, digest: bytes, length: int) -> str:
+    if part.digest(number) != digest:
+        return f"object {number} was another turn when it was cut"
+    try:
+        ends = part.ends(number)
+    except IndexMismatch as mismatch:
+        return mismatch.message.removeprefix(f"{part.label}: ")
+    if (ends or not part.about.own) and not is_partition(ends, length):
+        return f"the segments of object {number} do not cover its {length} bytes once each"
+    return ""

@@ -1,0 +1,30 @@
+"""``structural-v1``: cut where the document says so, at headings, blank lines, code fences and list items."""
+
+from __future__ import annotations
+
+from ctxarc.auxiliary.segments.document import BORDER
+from ctxarc.auxiliary.segments.places import is_escaped
+from ctxarc.auxiliary.segments.scheme import Scheme
+from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
+
+
+def _places(turn: bytes, start: int, end: int) -> list[int]:
+    """The first border at least LEAST bytes behind the one before, and so on."""
+    places = []
+    at = start
+    look = at + LEAST - 2
+    while border := BORDER.search(turn, look, end - LEAST):
+        look = border.end()
+        if not is_escaped(turn, border.start(), at):
+            at = border.end()
+            look = at + LEAST - 2
+            places.append(at)
+    return places
+
+
+def cut(turn: bytes) -> list[int]:
+    """The ends of the segments of a turn."""
+    return cut_in_units(turn, _places)
+
+
+SCHEME = Scheme("structural-v1", "at headings, blank lines, code fences and list items", {"least_bytes": LEAST}, cut)

@@ -1,0 +1,108 @@
+"""``ctxarc export``: the texts of segments, for a model that makes vectors of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import click
+
+from ctxarc.cli.arguments import InWords, archive_argument
+from ctxarc.cli.incomplete import note_incomplete
+from ctxarc.cli.options import Command, common_options
+from ctxarc.cli.output import Output, to_json
+from ctxarc.cli.terminal import plural
+from ctxarc.errors import BadUsage
+from ctxarc.model import ExportHeader, ExportRow, as_json
+from ctxarc.operations.export import METHODS, PROJECTIONS, ExportOptions, batch_request, export
+
+_BATCH_LIMIT = 50_000
+"""Requests that OpenAI's batch endpoint takes in one file."""
+
+
+@click.command("export", cls=Command)
+@archive_argument
+@click.option("--scheme", metavar="SCHEME", help="Export segments of SCHEME; without it, of the only index there is.")
+@click.option("--sample", type=int, metavar="N", help="Export N rows only.")
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default=METHODS[0],
+    help="Choose the sample evenly over the record (spread, unless said) or at random.",
+)
+@click.option("--seed", type=int, metavar="N", help="Draw the random sample number N; 0 unless said.")
+@click.option("--missing", is_flag=True, help="Export segments that have no vector only.")
+@click.option("--distinct", is_flag=True, help="Export each different text once.")
+@click.option(
+    "--projection",
+    type=click.Choice(PROJECTIONS),
+    default=PROJECTIONS[0],
+    help="Text of messages without escapes (json-text-v1, unless said), or bytes as they are.",
+)
+@click.option(
+    "--format",
+    "form",
+    cls=InWords,
+    type=click.Choice(["ndjson", "openai-batch"]),
+    default="ndjson",
+    help="A header and a row a segment (ndjson, unless said), or requests for OpenAI's batch endpoint.",
+)
+@click.option("--model", metavar="MODEL", help="The model that openai-batch asks for.")
+@common_options
+def command(
+    out: Output,
+    archive: Path,
+    scheme: str | None,
+    sample: int | None,
+    method: str,
+    seed: int | None,
+    missing: bool,
+    distinct: bool,
+    projection: str,
+    form: str,
+    model: str | None,
+) -> int:
+    """Export the texts of segments, to be embedded.
+
+    The first line says what the rows are of; vectors for them come back with it. A row has the segment's id, its place
+    and its text. A turn that stands at many places is exported once, at its first.
+
+    \b
+      ctxarc export work.ctxa > views.ndjson
+      ctxarc export work.ctxa --sample 500 --distinct
+      ctxarc export work.ctxa --format openai-batch --model text-embedding-3-small > batch.jsonl
+    """  # noqa: D301 - click reads the control character as "keep these lines"
+    if (form == "openai-batch") != (model is not None):
+        raise BadUsage("--format openai-batch and --model MODEL go together")
+    if seed is not None and (sample is None or method != "random"):
+        raise BadUsage("--seed is for --sample N --method random")
+    options = ExportOptions(
+        scheme=scheme,
+        projection=projection,
+        sample=sample,
+        method=method,
+        seed=seed or 0,
+        distinct=distinct,
+        missing=missing,
+    )
+    lines = export(archive, options)
+    header = cast("ExportHeader", next(lines))
+    rows = cast("Iterator[ExportRow]", lines)
+    if model is not None:
+        for row in rows:
+            out.write((to_json(batch_request(row, model)) + "\n").encode())
+        _note_batch(out, header)
+    else:
+        out.object(as_json(header))
+        for row in rows:
+            out.write((to_json(row._asdict()) + "\n").encode())
+    note_incomplete(out, archive, [])
+    return 0
+
+
+def _note_batch(out: Output, header: ExportHeader) -> None:
+    """What no line of a batch can say."""
+    out.note(f"{plural(header.segments, 'request')} of {header.scheme}, {header.projection}, export {header.export_id}")
+    if header.segments > _BATCH_LIMIT:
+        out.note(f"OpenAI takes {_BATCH_LIMIT:,} requests in a file: split this one with `split -l {_BATCH_LIMIT}`")

@@ -1,0 +1,251 @@
+"""``export``: the views of segments, as a model should see them, with an identity that has to come back."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctxarc.auxiliary.projection import PROJECTION, RAW, raw_view, views
+from ctxarc.errors import BadUsage
+from ctxarc.model import ByteRange, Coverage, ExportHeader, ExportRow, as_json
+from ctxarc.operations.indexes import choose
+from ctxarc.operations.view import View
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ctxarc.auxiliary.segments.index import Index
+    from ctxarc.preservation.record import Turn
+
+KIND = "ctxarc-export"
+METHODS = ("spread", "random")
+PROJECTIONS = (PROJECTION, RAW)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """What is exported.
+
+    Attributes:
+        scheme: the scheme whose segments; the only index there is where it is ``None``.
+        projection: how bytes become text.
+        sample: number of rows at most; all where it is ``None``.
+        method: how they are chosen: ``spread`` evenly over the record, its first and last segment among them, or
+            ``random``.
+        seed: of the random choice, which is the same on any machine.
+        distinct: whether each different text is exported once.
+        missing: whether only segments without a vector are exported. No vectors can be attached yet.
+
+    """
+
+    scheme: str | None = None
+    projection: str = PROJECTION
+    sample: int | None = None
+    method: str = "spread"
+    seed: int = 0
+    distinct: bool = False
+    missing: bool = False
+
+
+def export(archive: Path, options: ExportOptions | None = None) -> Iterator[ExportHeader | ExportRow]:
+    """The header of an export, and then a row a segment: transcripts in order of names, each turn where it is first.
+
+    Rows are made while they are taken: memory holds a pack of turns, and a number for each row that is chosen.
+
+    Raises:
+        NoSuchScheme, Ambiguous: which index, see :func:`choose`.
+        BadUsage: options that make no sense.
+        Damage: of the record, or of the index.
+
+    """
+    options = options or ExportOptions()
+    _check(options)
+    with Record(archive) as record:
+        job = _Job(record, choose(record, options.scheme), options)
+        picked = job.picked()
+        yield job.header(archive, picked)
+        yield from job.rows(picked)
+
+
+def _check(options: ExportOptions) -> None:
+    if options.sample is not None and options.sample < 1:
+        raise BadUsage(f"a sample of {options.sample} rows is none; give 1 or more", sample=options.sample)
+    if options.method not in METHODS:
+        raise BadUsage(f"{options.method!r} is no way to sample; there are {' and '.join(METHODS)}")
+    if options.projection not in PROJECTIONS:
+        raise BadUsage(f"{options.projection!r} is no projection; there are {' and '.join(PROJECTIONS)}")
+
+
+class _Picked(NamedTuple):
+    """Which segments are exported: their numbers among all, ``None`` for all, and how many each row stands for."""
+
+    numbers: array[int] | None
+    weights: array[int] | None
+    rows: int
+
+
+class _Job:
+    def __init__(self, record: Record, index: Index, options: ExportOptions) -> None:
+        self.record, self.index, self.options = record, index, options
+        self.view = View(record)
+        self.total = sum(len(ends) for _, _, ends in self._turns())
+
+    def _turns(self) -> Iterator[tuple[str, Turn, Sequence[int]]]:
+        """Every distinct turn of the newest states, with its transcript and its segments."""
+        for state, turn in self.view.distinct():
+            yield state.name.decode(), turn, self.index.ends(turn.object, turn.digest, turn.length)
+
+    def _views(self, turn: Turn, ends: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+        raw = bytes(self.record.turn_bytes(turn.object))
+        if self.options.projection == PROJECTION:
+            yield from views(raw, ends)
+            return
+        start = 0
+        for end in ends:
+            yield start, end, raw_view(raw[start:end])
+            start = end
+
+    def picked(self) -> _Picked:
+        """Choose the rows."""
+        firsts, weights = self._distinct() if self.options.distinct else (None, None)
+        size = self.total if firsts is None else len(firsts)
+        wanted = size if self.options.sample is None else min(self.options.sample, size)
+        if wanted == size:
+            return _Picked(firsts, weights, size)
+        is_spread = self.options.method == "spread"
+        chosen = spread(size, wanted) if is_spread else drawn(size, wanted, self.options.seed)
+        if firsts is None or weights is None:
+            return _Picked(chosen, None, wanted)
+        return _Picked(
+            array("Q", (firsts[each] for each in chosen)), array("Q", (weights[each] for each in chosen)), wanted
+        )
+
+    def _distinct(self) -> tuple[array[int], array[int]]:
+        """The first segment of each different text, and how many have it."""
+        places: dict[bytes, int] = {}
+        firsts, weights = array("Q"), array("Q")
+        number = 0
+        for _, turn, ends in self._turns():
+            for _, _, text in self._views(turn, ends):
+                key = blake2b(text.encode(), digest_size=16).digest()
+                place = places.setdefault(key, len(firsts))
+                if place == len(firsts):
+                    firsts.append(number)
+                    weights.append(0)
+                weights[place] += 1
+                number += 1
+        return firsts, weights
+
+    def header(self, archive: Path, picked: _Picked) -> ExportHeader:
+        """The first line."""
+        states = list(self.view.states())
+        omitted: tuple[ByteRange, ...] = self.view.omitted(states[0]) if len(states) == 1 else ()
+        options = self.options
+        sample: dict[str, object] | None = None
+        if options.sample is not None:
+            sample = {"rows": options.sample, "method": options.method}
+            sample |= {"seed": options.seed} if options.method == "random" else {}
+        header = ExportHeader(
+            kind=KIND,
+            export_id="",
+            archive=str(archive),
+            archive_digest=self.record.head.root.hex(),
+            scheme=self.index.scheme,
+            parameters=self.index.parameters,
+            projection=options.projection,
+            segments=picked.rows,
+            segments_in_index=self.total,
+            distinct=options.distinct,
+            missing=options.missing,
+            sample=sample,
+            coverage=self._coverage(picked),
+            complete=all(state.complete for state in states),
+            omitted=omitted,
+        )
+        return header._replace(export_id=self._id(header))
+
+    def _id(self, header: ExportHeader) -> str:
+        """A name for the very rows: the same archive, index and options have the same one."""
+        said = as_json(header) | {"archive": "", "parts": [[part.label, part.checksum] for part in self.index.parts]}
+        return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+
+    def _coverage(self, picked: _Picked) -> Coverage:
+        numbers = iter(range(picked.rows) if picked.numbers is None else picked.numbers)
+        wanted = next(numbers, -1)
+        number = turns = all_turns = covered = all_bytes = 0
+        first_turn: int | None = None
+        last_turn: int | None = None
+        for _, turn, ends in self._turns():
+            all_turns += 1
+            all_bytes += turn.length
+            if number <= wanted < number + len(ends):
+                turns += 1
+                first_turn = turn.number if first_turn is None else first_turn
+                last_turn = turn.number
+            while number <= wanted < number + len(ends):
+                place = wanted - number
+                covered += ends[place] - (ends[place - 1] if place else 0)
+                wanted = next(numbers, -1)
+            number += len(ends)
+        segments = picked.rows if picked.weights is None else sum(picked.weights)
+        return Coverage(
+            segments=_share(segments, self.total),
+            bytes=_share(covered, all_bytes),
+            turns=_share(turns, all_turns),
+            first_turn=first_turn,
+            last_turn=last_turn,
+        )
+
+    def rows(self, picked: _Picked) -> Iterator[ExportRow]:
+        """The rows."""
+        numbers = None if picked.numbers is None else iter(picked.numbers)
+        wanted = -1 if numbers is None else next(numbers, -1)
+        number = 0
+        for name, turn, ends in self._turns():
+            if numbers is not None and not number <= wanted < number + len(ends):
+                number += len(ends)
+                continue
+            digest = turn.digest.hex()
+            for start, end, text in self._views(turn, ends):
+                if numbers is None or number == wanted:
+                    yield ExportRow(segment_id(digest, start, end), name, turn.number, start, end, digest, text)
+                    wanted = -1 if numbers is None else next(numbers, -1)
+                number += 1
+
+
+def segment_id(digest: str, start: int, end: int) -> str:
+    """The id of a segment: a citation of its bytes, valid wherever they are held."""
+    return f"ctxa:{digest[:32]}:{start}-{end}"
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def spread(size: int, wanted: int) -> array[int]:
+    """``wanted`` numbers below ``size``, an even stride apart, the first and the last among them."""
+    if wanted == 1:
+        return array("Q", [0])
+    return array("Q", (each * (size - 1) // (wanted - 1) for each in range(wanted)))
+
+
+def drawn(size: int, wanted: int, seed: int) -> array[int]:
+    """``wanted`` numbers below ``size``, drawn at random, in order (Knuth, TAOCP 3.4.2, algorithm S)."""
+    random = Random(seed)  # noqa: S311 - a sample, not a secret
+    chosen = array("Q")
+    for number in range(size):
+        if (size - number) * random.random() < wanted - len(chosen):
+            chosen.append(number)
+    return chosen
+
+
+def batch_request(row: ExportRow, model: str) -> dict[str, object]:
+    """A row as a line of the file that OpenAI's batch endpoint takes for embeddings."""
+    body = {"model": model, "input": row.text, "encoding_format": "float"}
+    return {"custom_id": row.id, "method": "POST", "url": "/v1/embeddings", "body": body}
