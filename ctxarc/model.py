@@ -326,9 +326,9 @@ class SegmentResult(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What was exported, as shares of the segments in the index, and of the bytes and the turns of the record.
+    """What the rows stand for, as shares of the segments in the index, and of the record's distinct turns and bytes.
 
-    ``first_turn`` and ``last_turn`` are those of the first and the last row, or ``None`` where there is none.
+    ``first_turn`` and ``last_turn`` are the first and the last of those turns, or ``None`` where there is none.
     """
 
     segments: float

@@ -37,8 +37,13 @@ not: finding too much is better than missing a quotation.
 """
 
 _BODY = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
-# A literal with its end and the colon that makes it a key; or a bracket. A torn literal has no end.
-_TOKEN = re.compile(rb'"(' + _BODY + rb')("[ \t\r\n]*+(:)?)?|([\[{])|[\]}]', re.DOTALL)
+# A key, with its value where that is a string; or a string alone; or a bracket. What is torn has no quotation mark.
+_TOKEN = re.compile(
+    rb'"(' + _BODY + rb')"[ \t\r\n]*+:(?:[ \t\r\n]*+"(' + _BODY + rb')("?))?|"(' + _BODY + rb')("?)|([\[{])|[\]}]',
+    re.DOTALL,
+)
+_KEY, _MEMBER_END, _ALONE_END, _OPENS = 1, 3, 5, 6
+"""The last group of each kind of token; a closing bracket has none."""
 _GOES_ON = re.compile(rb"[ \t\r\n]*+(?:[],}]|\Z)")
 # A line of a document printed over many lines: a member or an element, all of it.
 _MEMBER = re.compile(
@@ -242,26 +247,23 @@ def _literals(raw: bytes, end: int) -> Iterator[Literal]:
     at = 0
     while at < end:
         for token in _TOKEN.finditer(raw, at, end):
-            start, stop = token.span(1)
-            if start < 0:
-                keys.bracket(opening=token[4] is not None)
+            kind = token.lastindex
+            if kind is None or kind == _OPENS:
+                keys.bracket(opening=kind is not None)
                 continue
-            if raw[stop - 1] == _OPENING_BRACE and start < stop and _is_cut(raw, token, end):
+            if kind != _ALONE_END:
+                keys.key = token[_KEY]
+                if kind == _KEY:
+                    continue
+            start, stop = token.span(kind - 1)
+            if start < stop and raw[stop - 1] == _OPENING_BRACE and not _GOES_ON.match(raw, token.end(), end):
                 # This quotation mark opens the first key of the next record.
                 yield Literal(start, stop - 1, keys.key)
                 at = stop - 1
                 break
-            if token[3] is not None:
-                keys.key = token[1]
-            else:
-                yield Literal(start, stop if token[2] is not None else end, keys.key)
+            yield Literal(start, stop if token[kind] else end, keys.key)
         else:
             return
-
-
-def _is_cut(raw: bytes, token: re.Match[bytes], end: int) -> bool:
-    """Whether a literal is followed by what may not follow one."""
-    return token[3] is None and _GOES_ON.match(raw, token.end(), end) is None
 
 
 class _Keys:

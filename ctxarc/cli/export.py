@@ -71,7 +71,7 @@ def command(
     \b
       ctxarc export work.ctxa > views.ndjson
       ctxarc export work.ctxa --sample 500 --distinct
-      ctxarc export work.ctxa --format openai-batch --model text-embedding-3-small > batch.jsonl
+      ctxarc export work.ctxa --format openai-batch --model text-embedding-3-small
     """  # noqa: D301 - click reads the control character as "keep these lines"
     if (form == "openai-batch") != (model is not None):
         raise BadUsage("--format openai-batch and --model MODEL go together")

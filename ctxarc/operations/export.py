@@ -83,10 +83,17 @@ def _check(options: ExportOptions) -> None:
 
 
 class _Picked(NamedTuple):
-    """Which segments are exported: their numbers among all, ``None`` for all, and how many each row stands for."""
+    """Which segments are exported.
+
+    Attributes:
+        numbers: their numbers among all, in order; ``None`` for all.
+        firsts: for each segment the number of the first one with the same text; ``None`` where each stands for itself.
+        rows: how many are exported.
+
+    """
 
     numbers: array[int] | None
-    weights: array[int] | None
+    firsts: array[int] | None
     rows: int
 
 
@@ -113,34 +120,24 @@ class _Job:
 
     def picked(self) -> _Picked:
         """Choose the rows."""
-        firsts, weights = self._distinct() if self.options.distinct else (None, None)
-        size = self.total if firsts is None else len(firsts)
+        firsts = self._firsts() if self.options.distinct else None
+        different = None if firsts is None else array("Q", (at for at, first in enumerate(firsts) if at == first))
+        size = self.total if different is None else len(different)
         wanted = size if self.options.sample is None else min(self.options.sample, size)
         if wanted == size:
-            return _Picked(firsts, weights, size)
+            return _Picked(different, firsts, size)
         is_spread = self.options.method == "spread"
         chosen = spread(size, wanted) if is_spread else drawn(size, wanted, self.options.seed)
-        if firsts is None or weights is None:
-            return _Picked(chosen, None, wanted)
-        return _Picked(
-            array("Q", (firsts[each] for each in chosen)), array("Q", (weights[each] for each in chosen)), wanted
-        )
+        return _Picked(chosen if different is None else array("Q", (different[at] for at in chosen)), firsts, wanted)
 
-    def _distinct(self) -> tuple[array[int], array[int]]:
-        """The first segment of each different text, and how many have it."""
+    def _firsts(self) -> array[int]:
+        """For each segment the number of the first one with the same text."""
         places: dict[bytes, int] = {}
-        firsts, weights = array("Q"), array("Q")
-        number = 0
+        firsts = array("Q")
         for _, turn, ends in self._turns():
             for _, _, text in self._views(turn, ends):
-                key = blake2b(text.encode(), digest_size=16).digest()
-                place = places.setdefault(key, len(firsts))
-                if place == len(firsts):
-                    firsts.append(number)
-                    weights.append(0)
-                weights[place] += 1
-                number += 1
-        return firsts, weights
+                firsts.append(places.setdefault(blake2b(text.encode(), digest_size=16).digest(), len(firsts)))
+        return firsts
 
     def header(self, archive: Path, picked: _Picked) -> ExportHeader:
         """The first line."""
@@ -149,8 +146,8 @@ class _Job:
         options = self.options
         sample: dict[str, object] | None = None
         if options.sample is not None:
-            sample = {"rows": options.sample, "method": options.method}
-            sample |= {"seed": options.seed} if options.method == "random" else {}
+            seed = options.seed if options.method == "random" else None
+            sample = {"rows": options.sample, "method": options.method, "seed": seed}
         header = ExportHeader(
             kind=KIND,
             export_id="",
@@ -176,30 +173,31 @@ class _Job:
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
     def _coverage(self, picked: _Picked) -> Coverage:
-        numbers = iter(range(picked.rows) if picked.numbers is None else picked.numbers)
-        wanted = next(numbers, -1)
-        number = turns = all_turns = covered = all_bytes = 0
-        first_turn: int | None = None
-        last_turn: int | None = None
+        """What the rows stand for: themselves, and with ``distinct`` every segment of the same text."""
+        chosen = bytearray(b"\1" if picked.numbers is None else b"\0") * self.total
+        for number in picked.numbers or ():
+            chosen[number] = 1
+        number = segments = turns = all_turns = covered = all_bytes = 0
+        held: list[int] = []
         for _, turn, ends in self._turns():
             all_turns += 1
             all_bytes += turn.length
-            if number <= wanted < number + len(ends):
+            before, start = segments, 0
+            for end in ends:
+                if chosen[picked.firsts[number] if picked.firsts else number]:
+                    segments += 1
+                    covered += end - start
+                start = end
+                number += 1
+            if segments > before:
                 turns += 1
-                first_turn = turn.number if first_turn is None else first_turn
-                last_turn = turn.number
-            while number <= wanted < number + len(ends):
-                place = wanted - number
-                covered += ends[place] - (ends[place - 1] if place else 0)
-                wanted = next(numbers, -1)
-            number += len(ends)
-        segments = picked.rows if picked.weights is None else sum(picked.weights)
+                held[1:] = [turn.number]
         return Coverage(
             segments=_share(segments, self.total),
             bytes=_share(covered, all_bytes),
             turns=_share(turns, all_turns),
-            first_turn=first_turn,
-            last_turn=last_turn,
+            first_turn=held[0] if held else None,
+            last_turn=held[-1] if held else None,
         )
 
     def rows(self, picked: _Picked) -> Iterator[ExportRow]:

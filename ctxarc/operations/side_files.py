@@ -63,7 +63,7 @@ def _others(archive: Path, known: set[str], out: SideFiles) -> None:
     for path, _ in archive_files(archive):
         if path in known or "/" not in path or path.split("/", 1)[0] in RECORD:
             continue
-        if not path.startswith(f"{index.FOLDER}/"):
+        if not index.is_part(path):
             out.not_checked.append(f"{path}: a side file that this release does not know")
         elif not busy:
-            out.findings.append(Finding(LEFTOVER, path, f"{path}: no part of an index"))
+            out.findings.append(Finding(LEFTOVER, path, f"{path}: left by a writer of an index that died"))

@@ -31,6 +31,13 @@ _TRIES = 5
 """Times that the parts are listed again since a writer has gathered them meanwhile."""
 
 
+def is_part(path: str) -> bool:
+    """Whether ``path``, in an archive, is the place of a part of an index, finished or not."""
+    folder, _, rest = path.partition("/")
+    scheme, _, name = rest.partition("/")
+    return folder == FOLDER and bool(NAME.fullmatch(scheme) and _PART.fullmatch(name.removesuffix(".tmp")))
+
+
 def built(archive: Path) -> list[str]:
     """The schemes that have an index in the archive, in order of names."""
     folder = archive / FOLDER
@@ -212,8 +219,7 @@ def add(archive: Path, cuts: Cuts, about: About, before: Index | None) -> None:
             flush_directory(each)
         kept = kept.difference(taken) | {whole.name}
     for path in folder.iterdir() if folder.is_dir() else ():
-        name = path.name.removesuffix(".tmp")
-        if _PART.fullmatch(name) and path.name not in kept:
+        if is_part(f"{FOLDER}/{about.scheme}/{path.name}") and path.name not in kept:
             with suppress(FileNotFoundError):
                 path.unlink()
 
