@@ -21,7 +21,8 @@ from typing import NamedTuple
 import pytest
 import zstandard
 
-from ctxarc import open_archive, preservation
+from ctxarc import auxiliary, open_archive, preservation
+from ctxarc.auxiliary.segments import part
 from ctxarc.operations.capture import CaptureOptions
 from ctxarc.preservation import entry, frames, layout, merkle, naming
 from ctxarc.preservation.blocks import BLOCK, stored_length
@@ -46,6 +47,7 @@ TABLES: dict[str, tuple[Struct, tuple[str, ...]]] = {
         ("kind", "keep", "turns", "source_bytes", "source_sha256", "held_bytes", "held_sha256", "gaps"),
     ),
     "A gap in a capture leaf": (merkle.GAP_LEAF, Gap._fields),
+    "The header of a part": (part.HEADER, part.HEADER_FIELDS),
 }
 """Every offset table of the page, by the subsection it stands in."""
 
@@ -59,6 +61,7 @@ LIMITS = {
     "bytes of a name": naming.NAME_LIMIT,
     "bytes of a path, a host or a tool": entry.TEXT_LIMIT,
     "bytes of a part of a name": naming.PART_LIMIT,
+    "bytes of the description of an index": part.ABOUT_LIMIT,
     "objects": layout.OBJECT_LIMIT,
     "any other number": layout.COUNT_LIMIT,
 }
@@ -126,9 +129,11 @@ def test_an_offset_table_is_that_of_the_struct(title: str) -> None:
     assert ["(signed)" in field.meaning for field in fields] == [code in set("bhilq") for code in codes]
 
 
-def test_every_struct_of_the_record_has_an_offset_table() -> None:
+def test_every_struct_of_a_file_has_an_offset_table() -> None:
     modules = [
-        import_module(f"ctxarc.preservation.{module.name}") for module in pkgutil.iter_modules(preservation.__path__)
+        import_module(module.name)
+        for package in (preservation, auxiliary)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ]
     structs = {id(value) for module in modules for value in vars(module).values() if isinstance(value, Struct)}
     assert structs == {id(struct) for struct, _ in TABLES.values()}

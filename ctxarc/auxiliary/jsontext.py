@@ -11,6 +11,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 ENVELOPE: frozenset[bytes] = frozenset(
@@ -126,15 +127,23 @@ _STRETCHES_A_MARK = 64
 
 
 class _Scanner:
-    """The patterns for one kind of text: one stretch, measured by its group, and many at once."""
+    """The patterns for one kind of text, compiled when they are used: one stretch, measured by its group, and many."""
 
     def __init__(self, stretches: tuple[bytes, ...], singles: bytes) -> None:
-        bounded = [stretch % {b"most": _MOST_CHARACTERS} for stretch in stretches]
-        one = b"|".join([*(b"(%b)" % stretch for stretch in bounded), singles])
-        self.stretch = re.compile(one, re.DOTALL)
+        self._bounded = [stretch % {b"most": _MOST_CHARACTERS} for stretch in stretches]
+        self._singles = singles
+
+    @cached_property
+    def stretch(self) -> re.Pattern[bytes]:
+        one = b"|".join([*(b"(%b)" % stretch for stretch in self._bounded), self._singles])
+        return re.compile(one, re.DOTALL)
+
+    @cached_property
+    def many(self) -> re.Pattern[bytes]:
         # No groups, and no possessive repeats of anything that can fail halfway: releases of CPython's `re` have lost
         # the place in either.
-        self.many = re.compile(b"(?:%b){1,%d}" % (b"|".join([*bounded, singles]), _STRETCHES_A_MARK), re.DOTALL)
+        many = b"|".join([*self._bounded, self._singles])
+        return re.compile(b"(?:%b){1,%d}" % (many, _STRETCHES_A_MARK), re.DOTALL)
 
 
 _PLAIN_SCANNER = _Scanner((rb"[\x00-\x7f]{1,%(most)d}", *_UTF8), _BROKEN)

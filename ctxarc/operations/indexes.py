@@ -49,11 +49,12 @@ def unknown_scheme(name: str) -> NoSuchScheme:
     return NoSuchScheme(message, scheme=name, schemes=list(SCHEMES))
 
 
-@dataclass(slots=True)
+@dataclass
 class Measured:
     """What an index covers of the newest states: distinct turns, each counted once."""
 
     segments: int = 0
+    new_segments: int = 0
     turns: int = 0
     bytes: int = 0
     covered_bytes: int = 0
@@ -67,8 +68,8 @@ class Measured:
         return self.covered_bytes / self.bytes if self.bytes else 1.0
 
 
-def measure(record: Record, of: Index) -> Measured:
-    """Count what an index covers of the newest states."""
+def measure(record: Record, of: Index, *, since: int = 0) -> Measured:
+    """Count what an index covers of the newest states, and how many segments are of objects from ``since`` on."""
     found = Measured()
     sizes: Counter[int] = Counter()
     for _, turn in View(record).distinct():
@@ -81,6 +82,7 @@ def measure(record: Record, of: Index) -> Measured:
             found.covered_twice += max(at - end, 0)
             at = end
         found.segments += len(ends)
+        found.new_segments += len(ends) if turn.object >= since else 0
         found.covered_bytes += at
         found.not_covered += at != turn.length
     found.median = _median(sizes)

@@ -11,6 +11,7 @@ from ctxarc.auxiliary.segments.index import NAME, Index
 from ctxarc.auxiliary.segments.part import About, Cuts
 from ctxarc.auxiliary.segments.places import safe
 from ctxarc.errors import BadName, NotAPartition, WouldOverwrite
+from ctxarc.operations.indexes import measure
 from ctxarc.operations.segment import result_of, writing
 from ctxarc.operations.view import View
 from ctxarc.preservation.files import named_faults
@@ -63,10 +64,11 @@ def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
         before = None if rebuild else Index(archive, name)
         cuts = _merged(record, before, given)
         about = About(name, {}, PROJECTION, record.head.root.hex(), own=True)
-        new = len(cuts.ends) - (sum(part.segments for part in before.parts) if before else 0)
+        held = measure(record, before).segments if before else 0
         with writing(archive, lock_wait) as proof:
             index.add(archive, cuts, about, None)
-        return result_of(record, archive, name, new, proof.both())._replace(cuts_inside_characters=inside)
+        result = result_of(record, archive, name, 0, proof.both())
+        return result._replace(new_segments=result.segments - held, cuts_inside_characters=inside)
 
 
 def _check_name(name: str) -> None:

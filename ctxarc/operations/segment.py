@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.projection import PROJECTION
@@ -78,8 +77,8 @@ def segment(
         for name in chosen:
             if name not in SCHEMES:
                 raise unknown_scheme(name)
-        new, proof = _build(archive, record, chosen, rebuild=rebuild, lock_wait=lock_wait, progress=progress)
-        return tuple(result_of(record, archive, name, new[name], proof) for name in chosen)
+        cuts, proof = _build(archive, record, chosen, rebuild=rebuild, lock_wait=lock_wait, progress=progress)
+        return tuple(result_of(record, archive, name, cuts[name].first, proof) for name in chosen)
 
 
 def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
@@ -90,16 +89,16 @@ def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
 def _extended(archive: Path, name: str, lock_wait: float) -> IndexExtension:
     try:
         with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
-            new, _ = _build(archive, record, [name], rebuild=False, lock_wait=lock_wait, progress=quiet)
+            cuts, _ = _build(archive, record, [name], rebuild=False, lock_wait=lock_wait, progress=quiet)
     except Refusal as refusal:
         return IndexExtension(name, 0, refusal.as_json())
-    return IndexExtension(name, new[name])
+    return IndexExtension(name, len(cuts[name].ends))
 
 
 def _build(  # noqa: PLR0913 - what segment was asked for
     archive: Path, record: Record, names: Sequence[str], *, rebuild: bool, lock_wait: float, progress: Progress
-) -> tuple[dict[str, int], tuple[str, str]]:
-    """Cut and write what is missing; the number of new segments of each scheme, and the record before and behind."""
+) -> tuple[dict[str, Cuts], tuple[str, str]]:
+    """Cut and write what is missing; the new cuts of each scheme, and the record before and behind."""
     before = {} if rebuild else {name: Index(archive, name) for name in names}
     for each in before.values():
         _check_extent(record, each)
@@ -108,15 +107,14 @@ def _build(  # noqa: PLR0913 - what segment was asked for
         for name, new in cuts.items():
             about = About(name, SCHEMES[name].parameters, PROJECTION, record.head.root.hex())
             index.add(archive, new, about, before.get(name))
-    return {name: len(new.ends) for name, new in cuts.items()}, proof.both()
+    return cuts, proof.both()
 
 
-@dataclass(slots=True)
 class Proof:
     """Fingerprints of the record's files before something was written beside them, and behind that."""
 
-    before: str = ""
-    after: str = ""
+    def __init__(self, before: str) -> None:
+        self.before, self.after = before, ""
 
     def both(self) -> tuple[str, str]:
         """The two."""
@@ -171,17 +169,17 @@ def _cut(record: Record, before: dict[str, Index], names: Sequence[str], progres
     return cuts
 
 
-def result_of(record: Record, archive: Path, name: str, new: int, proof: tuple[str, str]) -> SegmentResult:
-    """What the index of ``name`` holds now that ``new`` segments were added to it."""
+def result_of(record: Record, archive: Path, name: str, since: int, proof: tuple[str, str]) -> SegmentResult:
+    """What the index of ``name`` holds now that the objects from ``since`` on were cut."""
     now = Index(archive, name)
-    measured = measure(record, now)
+    measured = measure(record, now, since=since)
     before, behind = proof
     return SegmentResult(
         archive=str(archive),
         archive_digest=record.head.root.hex(),
         scheme=name,
         segments=measured.segments,
-        new_segments=new,
+        new_segments=measured.new_segments,
         turns=measured.turns,
         median_segment_bytes=measured.median,
         coverage=measured.coverage,

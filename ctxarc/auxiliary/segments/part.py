@@ -21,7 +21,7 @@ from ctxarc.preservation.layout import COUNT_LIMIT, OBJECT_LIMIT
 
 MAGIC = b"\x89CTXSEG\n"
 VERSION = 1
-HEADER = Struct("<8sHHIQQQQQ8x")
+HEADER = Struct("<8sHHIQQQQQQ")
 HEADER_FIELDS = (
     "magic",
     "version",
@@ -30,6 +30,7 @@ HEADER_FIELDS = (
     "first",
     "objects",
     "segments",
+    "stored_bytes",
     "body_checksum",
     "checksum",
 )
@@ -119,10 +120,9 @@ class Cuts(NamedTuple):
         """The whole file."""
         said = about.pack()
         body = b"".join([said, bytes(self.digests), _little(self.starts), _little(self.ends)])
-        counts = (self.first, self.objects, len(self.ends), xxh3_64_intdigest(body))
-        front = HEADER.pack(MAGIC, VERSION, 0, len(said), *counts, 0)
-        header = HEADER.pack(MAGIC, VERSION, 0, len(said), *counts, xxh3_64_intdigest(front))
-        return header + body
+        counts = (self.first, self.objects, len(self.ends), HEADER.size + len(body), xxh3_64_intdigest(body))
+        front = HEADER.pack(MAGIC, VERSION, 0, len(said), *counts, 0)[:-8]
+        return front + xxh3_64_intdigest(front).to_bytes(8, "little") + body
 
     @property
     def name(self) -> str:
@@ -208,14 +208,13 @@ def _header(descriptor: int, length: int, label: str) -> tuple[int, int, int, in
         message = f"{label}: {length} bytes, and its header alone has {HEADER.size}"
         raise Truncated(message, path=label, found=length, expected=HEADER.size)
     data = read_at(descriptor, 0, HEADER.size, label)
-    magic, version, reserved, about, first, objects, segments, body, checksum = HEADER.unpack(data)
+    magic, version, reserved, about, first, objects, segments, stored, body, checksum = HEADER.unpack(data)
     if magic != MAGIC:
         raise BadMagic(f"{label}: begins with {magic!r} where {MAGIC!r} is due", path=label)
     if version != VERSION:
         message = f"{label}: version {version}, and this release reads version {VERSION}"
         raise UnsupportedVersion(message, path=label, found=version, supported=VERSION)
-    front = HEADER.pack(magic, version, reserved, about, first, objects, segments, body, 0)
-    if checksum != xxh3_64_intdigest(front) or data[-8:].strip(b"\0"):
+    if checksum != xxh3_64_intdigest(data[:-8]):
         raise ChecksumMismatch(f"{label}: the checksum of its header does not hold", path=label)
     if reserved:
         raise UnsupportedVersion(
@@ -230,10 +229,13 @@ def _header(descriptor: int, length: int, label: str) -> tuple[int, int, int, in
         if value > limit:
             message = f"{label}: {name} is {value}, and the limit is {limit}"
             raise LimitExceeded(message, path=label, field=name, found=value, limit=limit)
-    expected = HEADER.size + about + _DIGEST * objects + 4 * (objects + 1 + segments)
-    if length != expected:
-        message = f"{label}: {length} bytes, where its header makes {expected}"
-        raise Truncated(message, path=label, found=length, expected=expected)
+    if length != stored:
+        message = f"{label}: {length} bytes, and its header says {stored}"
+        raise Truncated(message, path=label, found=length, expected=stored)
+    if stored != HEADER.size + about + _DIGEST * objects + 4 * (objects + 1 + segments):
+        raise IndexMismatch(
+            f"{label}: {stored} bytes do not hold {objects} objects and {segments} segments", path=label
+        )
     return about, first, objects, segments, body
 
 
