@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.common import Figure, NotMeasured, Result, machine, write_result
 from bench.setting import FULL, MAIN_INPUT, QUICK, Setting
 from bench.stages_memory import memory
+from bench.stages_segments import segments
 from bench.stages_size import fork, size, turns
 from bench.stages_time import capture, cat, startup, verify
 from bench.tools import CACHE, REPOSITORY, Tools, find_tools
@@ -27,6 +28,7 @@ STAGES: dict[str, Callable[[Setting], Result]] = {
     "verify": verify,
     "memory": memory,
     "startup": startup,
+    "segments": segments,
 }
 WITHOUT_CORPUS = frozenset({"startup"})
 WITHOUT_PEER = frozenset({"turns", "fork", "memory"})
