@@ -299,6 +299,7 @@ class SchemeRow(NamedTuple):
     built: bool
     segments: int
     coverage: float
+    refusal: dict[str, object] | None = None
 
 
 class SegmentResult(NamedTuple):

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from cases import digest_of, drain, held, one, refused, run, sha, sound, stored, turns_of
 
+from ctxarc.auxiliary.projection import views
+from ctxarc.auxiliary.segments import SCHEMES
+from ctxarc.auxiliary.segments.index import is_partition
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.extract import extract
 from ctxarc.operations.find import FindOptions, find
@@ -16,6 +19,7 @@ from ctxarc.operations.info import info
 from ctxarc.operations.log import log
 from ctxarc.operations.ls import captures, ls
 from ctxarc.operations.repack import repack
+from ctxarc.operations.segment import segment
 from ctxarc.operations.show import show
 from ctxarc.operations.sources import Source, discover
 
@@ -171,3 +175,26 @@ def test_a_command_reads_the_large_session_whole(archive: Path) -> None:
     got = one(run("capture", archive, LARGE, "--json"))
     assert got["source_sha256"] == sha(LARGE.read_bytes())
     assert run("cat", archive).stdout == LARGE.read_bytes()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_client_s_turns_are_cut_whole_and_their_views_are_readable(scheme: str) -> None:
+    for path in (path for path in SOURCES if path.parent.name == "other"):
+        for turn in dict.fromkeys(turns_of(path.read_bytes())):
+            ends = SCHEMES[scheme].cut(turn)
+            assert is_partition(ends, len(turn)), path.name
+            texts = [text for _, _, text in views(turn, ends)]
+            assert all(texts), path.name
+            assert "".join(texts).encode().decode() == "".join(texts)
+
+
+def test_a_real_session_has_segments_of_the_sizes_that_the_schemes_promise(archive: Path) -> None:
+    capture(archive, [Source("s", LARGE)])
+    results = {result.scheme: result for result in segment(archive, list(SCHEMES))}
+    medians = {scheme: result.median_segment_bytes for scheme, result in results.items()}
+    assert 200 <= medians["changepoint-v1"] <= 300
+    assert 300 <= medians["boundary-v1"] <= 500
+    assert 850 <= medians["sized-900-v1"] <= 950
+    assert results["whole-turn-v1"].segments == len(set(turns_of(LARGE.read_bytes())))
+    assert all(result.coverage == 1.0 and not result.bytes_covered_twice for result in results.values())
+    sound(archive)

@@ -13,7 +13,9 @@ from cases import held, refused, said, session, sha, turns_of
 import ctxarc
 from ctxarc import Archive, model, open_archive
 from ctxarc.errors import NoSuchArchive, NotAnArchive, Refusal, UnsupportedVersion
+from ctxarc.model import ExportHeader, ExportRow
 from ctxarc.operations.capture import CaptureOptions
+from ctxarc.operations.export import ExportOptions
 from ctxarc.operations.find import FindOptions
 
 DATA = session(4)
@@ -136,6 +138,18 @@ def test_find_takes_patterns_and_options(archive: Archive) -> None:
     assert [hit.turn for hit in archive.find(options=options)] == [2]
     assert [hit.turn for hit in archive.find(r"remark [01]", options=options)] == [0, 1, 2]
     assert refused(archive.find).code in {"BAD_PATTERN", "USAGE"}
+
+
+def test_segments_are_built_listed_and_exported(archive: Archive) -> None:
+    (built,) = archive.segment("boundary-v1")
+    assert (built.scheme, built.coverage, built.preservation_unchanged) == ("boundary-v1", 1.0, True)
+    assert [row.scheme for row in archive.schemes() if row.built] == ["boundary-v1"]
+    rows = list(archive.segments("boundary-v1"))
+    header, *views = archive.export(ExportOptions(scheme="boundary-v1"))
+    assert isinstance(header, ExportHeader)
+    assert header.segments == len(views) == built.segments == len(rows)
+    assert {row.id for row in rows} == {view.id for view in views if isinstance(view, ExportRow)}
+    assert archive.read(*(row.id for row in rows)) == archive.read(*(f"{row.transcript}#{row.turn}" for row in rows))
 
 
 def test_verify_takes_states_and_sources(archive: Archive, source: Path) -> None:

@@ -13,7 +13,7 @@ from ctxarc.cli.output import Output, printable
 from ctxarc.cli.progress import ProgressLine
 from ctxarc.cli.terminal import plural, size, table
 from ctxarc.errors import BadUsage, NoSuchSource
-from ctxarc.model import SegmentResult, as_json
+from ctxarc.model import SchemeRow, SegmentResult, as_json
 from ctxarc.operations.own_cuts import own_cuts
 from ctxarc.operations.segment import schemes, segment
 from ctxarc.preservation.files import named_faults
@@ -81,17 +81,15 @@ def _list(out: Output, archive: Path) -> int:
     if out.json:
         out.object({"archive": str(archive), "schemes": as_json(rows)})
         return 0
-    cells = [
-        (
-            printable(row.scheme),
-            f"{row.segments:,}" if row.built else "-",
-            _share(row.coverage) if row.built else "-",
-            row.about,
-        )
-        for row in rows
-    ]
+    cells = [(printable(row.scheme), *_state(row), row.about) for row in rows]
     table(out, ("scheme", "segments", "covers", "cuts"), cells, right=frozenset({1, 2}))
     return 0
+
+
+def _state(row: SchemeRow) -> tuple[str, str]:
+    if not row.built:
+        return "-", "-"
+    return ("damaged", "-") if row.refusal else (f"{row.segments:,}", _share(row.coverage))
 
 
 def _share(coverage: float) -> str:

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxarc.operations import cat, extract, find, info, log, ls, repack, show, verify
+from ctxarc.operations import cat, export, extract, find, info, log, ls, repack, segment, show, verify
 from ctxarc.operations.capture import CaptureOptions, capture
+from ctxarc.operations.export import ExportOptions
 from ctxarc.operations.find import FindOptions
 from ctxarc.operations.repack import REPACK_LEVEL
 from ctxarc.operations.sources import discover
@@ -88,6 +89,24 @@ class Archive:
         given = options or FindOptions(patterns=())
         fields = {name: getattr(given, name) for name in FindOptions.__slots__}
         return find.find(self.path, FindOptions(**fields | {"patterns": (*given.patterns, *patterns)}))
+
+    def segment(self, *schemes: str, rebuild: bool = False, lock_wait: float = 10.0) -> tuple[model.SegmentResult, ...]:
+        """Build or extend indexes of segments; without a scheme, those that there are."""
+        return segment.segment(self.path, schemes, rebuild=rebuild, lock_wait=lock_wait)
+
+    def schemes(self) -> tuple[model.SchemeRow, ...]:
+        """The schemes that can be built, and what the archive has of each."""
+        return segment.schemes(self.path)
+
+    def segments(
+        self, scheme: str, name: str | None = None, *, at: int | None = None, last: int | None = None
+    ) -> Iterator[model.SegmentRow]:
+        """The segments of the turns of one transcript, or of all."""
+        return log.log_segments(self.path, name, scheme=scheme, at=at, last=last)
+
+    def export(self, options: ExportOptions | None = None) -> Iterator[model.ExportHeader | model.ExportRow]:
+        """A header, and then the segments with the texts that a model should see."""
+        return export.export(self.path, options)
 
     def extract(
         self, directory: str | os.PathLike[str], names: Sequence[str] = (), *, at: int | None = None

@@ -9,7 +9,7 @@ from ctxarc.auxiliary.projection import PROJECTION
 from ctxarc.auxiliary.segments import SCHEMES, index
 from ctxarc.auxiliary.segments.index import Index
 from ctxarc.auxiliary.segments.part import About, Cuts
-from ctxarc.errors import IndexMismatch, Internal, Refusal
+from ctxarc.errors import Damage, IndexMismatch, Internal, Refusal
 from ctxarc.model import IndexExtension, SchemeRow, SegmentResult
 from ctxarc.operations.indexes import DEFAULT_SCHEME, measure, unknown_scheme
 from ctxarc.operations.progress import Progress, quiet
@@ -25,25 +25,28 @@ if TYPE_CHECKING:
 
 
 def schemes(archive: Path) -> tuple[SchemeRow, ...]:
-    """Every scheme that can be built, and every index that a user brought, with what the archive has of it."""
+    """Every scheme that can be built, and every other index that there is, with what the archive has of it."""
     with Record(archive) as record:
         there = index.built(archive)
-        rows = []
-        for name in sorted({*SCHEMES, *there}):
-            known = SCHEMES.get(name)
-            about, parameters = (known.about, known.parameters) if known else ("a user's own cuts", {})
-            measured = measure(record, Index(archive, name)) if name in there else None
-            rows.append(
-                SchemeRow(
-                    scheme=name,
-                    about=about,
-                    parameters=dict(parameters),
-                    built=measured is not None,
-                    segments=measured.segments if measured else 0,
-                    coverage=measured.coverage if measured else 0.0,
-                )
-            )
-        return tuple(rows)
+        return tuple(_listed(record, name, built=name in there) for name in sorted({*SCHEMES, *there}))
+
+
+def _listed(record: Record, name: str, *, built: bool) -> SchemeRow:
+    row = SchemeRow(name, "", {}, built, 0, 0.0)
+    if name in SCHEMES:
+        row = row._replace(about=SCHEMES[name].about, parameters=dict(SCHEMES[name].parameters))
+    if not built:
+        return row
+    try:
+        there = Index(record.path, name)
+        measured = measure(record, there)
+    except Damage as damage:
+        return row._replace(refusal=damage.as_json())
+    if name not in SCHEMES:
+        row = row._replace(
+            about="a user's own cuts" if there.own else "by another release", parameters=there.parameters
+        )
+    return row._replace(segments=measured.segments, coverage=measured.coverage)
 
 
 def segment(
@@ -88,6 +91,9 @@ def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
 
 def _extended(archive: Path, name: str, lock_wait: float) -> IndexExtension:
     try:
+        with Record(archive) as record:
+            if next(Index(archive, name).missing(record.head.objects), None) is None:
+                return IndexExtension(name, 0)
         with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
             cuts, _ = _build(archive, record, [name], rebuild=False, lock_wait=lock_wait, progress=quiet)
     except Refusal as refusal:

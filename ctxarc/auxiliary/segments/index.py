@@ -125,6 +125,11 @@ class Index:
         return dict(self.parts[-1].about.parameters) if self.parts else {}
 
     @property
+    def own(self) -> bool:
+        """Whether a user brought its cuts."""
+        return bool(self.parts) and self.parts[-1].about.own
+
+    @property
     def stored_bytes(self) -> int:
         """Bytes of its files."""
         return sum(part.stored_bytes for part in self.parts)
