@@ -1,7 +1,8 @@
 """``boundary-v1``: a cut at the best border between 200 and 500 bytes behind the one before.
 
 The best border is the last end of a paragraph in that window; else of a sentence, of a line, of a JSON value, of a
-word; and where there is none, the window's end. So no segment of a text is longer than models for embeddings read.
+word, each kind of mark with a rank of its own; and where there is none, the window's end. So no segment of a text is
+longer than models for embeddings read.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
 _MOST = 500
 _FULL_STOPS = bytes.maketrans(b"!?", b"..")
 _BORDERS = (
-    b"\\n\\n",
+    *(b"\\n\\n", b"\\n\\r\\n"),
     *(b". ", *(mark.encode() for mark in ("\u3002", "\uff1f", "\uff01", "\u0964", "\u061f"))),
     *(b"\\n", b'","', b'\\",', b"},", b"],"),
     *(b", ", *(mark.encode() for mark in ("\uff0c", "\u3001"))),

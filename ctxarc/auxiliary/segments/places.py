@@ -9,7 +9,7 @@ import re
 
 _HEX = b"[0-9a-fA-F]"
 _WHOLE = re.compile(
-    rb"\\u[dD][89abAB]" + _HEX + rb"{2}\\u[dD][c-fC-F]" + _HEX + rb"{2}|\\u" + _HEX + rb"{4}|\\r\\n|\\.|\r\n",
+    rb"\\u[dD][89abAB]" + _HEX + rb"{2}\\u[dD][c-fC-F]" + _HEX + rb"{2}|\\u" + _HEX + rb"{4}|\\r\\n|\\\r\n|\\.|\r\n",
     re.DOTALL,
 )
 _LONGEST = 12

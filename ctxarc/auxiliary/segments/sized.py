@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from ctxarc.auxiliary.segments.document import BORDER
+from ctxarc.auxiliary.segments.document import next_border
 from ctxarc.auxiliary.segments.places import safe
 from ctxarc.auxiliary.segments.scheme import Scheme
 from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
@@ -17,7 +17,9 @@ _NEAR = 300
 def _places(turn: bytes, start: int, end: int) -> list[int]:
     places = []
     at = start
-    borders = [border.end() for border in BORDER.finditer(turn, start, end - LEAST)]
+    borders: list[int] = []
+    while border := next_border(turn, borders[-1] if borders else start, end - LEAST, start):
+        borders.append(border.end())
     while end - at >= _TARGET + LEAST:
         aim = at + _TARGET
         index = bisect_left(borders, aim)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ctxarc.auxiliary.segments.document import BORDER
-from ctxarc.auxiliary.segments.places import is_escaped
+from ctxarc.auxiliary.segments.document import next_border
 from ctxarc.auxiliary.segments.scheme import Scheme
 from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
 
@@ -12,13 +11,9 @@ def _places(turn: bytes, start: int, end: int) -> list[int]:
     """The first border at least LEAST bytes behind the one before, and so on."""
     places = []
     at = start
-    look = at + LEAST - 2
-    while border := BORDER.search(turn, look, end - LEAST):
-        look = border.end()
-        if not is_escaped(turn, border.start(), at):
-            at = border.end()
-            look = at + LEAST - 2
-            places.append(at)
+    while border := next_border(turn, at + LEAST - 2, end - LEAST, at):
+        at = border.end()
+        places.append(at)
     return places
 
 

@@ -27,12 +27,16 @@ Cut = Callable[[bytes, int, int], list[int]]
 
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
 _RUN = re.compile(rb"[A-Za-z0-9+/=_-]*+")
-_LINE_ENDS = (b"\\n", b"\\r")
+_IN_BLOBS = (b"\\n", b"\\r", b"\\/")
+"""Escapes that stand in blobs: line ends, and a slash as some clients write it."""
 _CELL = BLOB // 2
 """A blob covers at least one whole cell of this size, wherever cells begin."""
 _BACK = 4096
 _QUOTE, _BACKSLASH = 0x22, 0x5C
-_CLOSERS, _OPENERS = b":,]}", b":,[{ "
+_CLOSERS = b":,]}"
+_BEFORE = {0x3A: b'"', 0x2C: b'"}]0123456789el', 0x5B: b":,[", 0x7B: b":,["}
+"""What stands before a colon, a comma and an opening bracket that are no part of a string."""
+_BLANKS = b" \t"
 
 
 def cut_in_units(turn: bytes, cut: Cut) -> list[int]:
@@ -79,10 +83,26 @@ def texts(turn: bytes) -> list[tuple[int, int]]:
         while end > 0 and turn[end - 1] == _BACKSLASH and (turn[end - 2] != _BACKSLASH or is_escaped(turn, end, at)):
             end = turn.find(b'"', end + 1)
         end = end if end >= 0 else length
-        if turn[at] not in _CLOSERS or turn[max(at - 2, 0)] in _OPENERS:
+        if turn[at] not in _CLOSERS or _opens(turn, at - 1):
             found.append((at, end))
         at = end + 1
     return found
+
+
+def _opens(turn: bytes, mark: int) -> bool:
+    """Whether the quotation mark at ``mark`` opens a string, by what stands before it."""
+    at = _behind_blanks(turn, mark)
+    before = _BEFORE.get(turn[at - 1]) if at else b""
+    if before is None:
+        return False
+    at = _behind_blanks(turn, at - 1) if at else 0
+    return at == 0 or turn[at - 1] in before
+
+
+def _behind_blanks(turn: bytes, at: int) -> int:
+    while at and turn[at - 1] in _BLANKS:
+        at -= 1
+    return at
 
 
 def _within(turn: bytes, start: int, end: int, cut: Cut) -> list[int]:
@@ -112,7 +132,7 @@ def _blobs(turn: bytes, start: int, end: int) -> list[tuple[int, int]]:
         stop = cell + _CELL
         if cell < at or turn.find(b" ", cell, stop) >= 0 or not _is_blob(turn[cell:stop]):
             continue
-        first, last = _blob_start(turn, cell, at), _blob_end(turn, stop, end)
+        first, last = _blob_start(turn, cell, at), _blob_end(turn, cell, stop, end)
         if last - first >= BLOB:
             found.append((first, last))
         at = last
@@ -127,18 +147,18 @@ def _blob_start(turn: bytes, at: int, floor: int) -> int:
     while at > floor:
         window = turn[max(at - _BACK, floor) : at]
         at -= len(window) - len(window.rstrip(_ALPHABET))
-        if at > floor and turn[at - 1 : at + 1] in _LINE_ENDS:
+        if at > floor and turn[at - 1 : at + 1] in _IN_BLOBS:
             at -= 1
         elif at == floor or turn[at - 1] not in _ALPHABET:
             break
     return safe(turn, at, floor)
 
 
-def _blob_end(turn: bytes, at: int, end: int) -> int:
+def _blob_end(turn: bytes, start: int, at: int, end: int) -> int:
     while at < end:
         run = _RUN.match(turn, at, end)
         at = run.end() if run else at
-        if turn[at : at + 2] not in _LINE_ENDS or at + 2 > end:
+        if turn[at : at + 2] not in _IN_BLOBS or at + 2 > end:
             break
         at += 2
-    return at
+    return at if at == end else safe(turn, at, start)
