@@ -764,7 +764,6 @@ def test_values_and_hints_of_refusals_reach_the_user(archive: Path) -> None:
     assert f"{SCHEME} is a scheme of ctxarc".encode() in done.stderr
 
 
-@pytest.mark.xfail(reason="an index that covers no turn at all is made, and every other export is then AMBIGUOUS")
 def test_a_file_without_cuts_makes_no_index(archive: Path) -> None:
     run("segment", archive, "--cuts", "-", "--name", "mine-v1", stdin=b"")
     assert not (archive / "segments").exists()

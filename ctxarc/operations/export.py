@@ -101,7 +101,11 @@ class _Job:
     def __init__(self, record: Record, index: Index, options: ExportOptions) -> None:
         self.record, self.index, self.options = record, index, options
         self.view = View(record)
-        self.total = sum(len(ends) for _, _, ends in self._turns())
+        self.total = 0
+        self._cuts = blake2b()
+        for _, turn, ends in self._turns():
+            self.total += len(ends)
+            self._cuts.update(turn.digest + array("Q", ends).tobytes())
 
     def _turns(self) -> Iterator[tuple[str, Turn, Sequence[int]]]:
         """Every distinct turn of the newest states, with its transcript and its segments."""
@@ -169,7 +173,7 @@ class _Job:
 
     def _id(self, header: ExportHeader) -> str:
         """A name for the very rows: the same archive, index and options have the same one."""
-        said = as_json(header) | {"archive": "", "parts": [[part.label, part.checksum] for part in self.index.parts]}
+        said = as_json(header) | {"archive": "", "cuts": self._cuts.hexdigest()}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
 
     def _coverage(self, picked: _Picked) -> Coverage:

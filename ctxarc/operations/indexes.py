@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.segments import SCHEMES
-from ctxarc.auxiliary.segments.index import NAME, Index, built
-from ctxarc.errors import Ambiguous, NoSuchScheme
+from ctxarc.auxiliary.segments.index import NAME, Index, built, misfit, rebuild_hint
+from ctxarc.errors import Ambiguous, IndexMismatch, NoSuchScheme
 from ctxarc.operations.view import View
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class Measured:
         return self.covered_bytes / self.bytes if self.bytes else 1.0
 
 
-def measure(record: Record, of: Index, *, since: int = 0) -> Measured:
-    """Count what an index covers of the newest states, and how many segments are of objects from ``since`` on."""
+def measure(record: Record, of: Index, before: Index | None = None) -> Measured:
+    """Count what an index covers of the newest states, and how many segments are of objects that it did not before."""
     found = Measured()
     sizes: Counter[int] = Counter()
     for _, turn in View(record).distinct():
@@ -82,7 +82,7 @@ def measure(record: Record, of: Index, *, since: int = 0) -> Measured:
             found.covered_twice += max(at - end, 0)
             at = end
         found.segments += len(ends)
-        found.new_segments += len(ends) if turn.object >= since else 0
+        found.new_segments += 0 if before and before.holds(turn.object) else len(ends)
         found.covered_bytes += at
         found.not_covered += at != turn.length
     found.median = _median(sizes)
@@ -99,3 +99,17 @@ def _median(sizes: Counter[int]) -> float:
         if low is not None and seen >= total // 2 + 1:
             return (low + size) / 2
     return 0.0
+
+
+def check_fit(record: Record, of: Index) -> None:
+    """Refuse an index that is not of this archive, or that its scheme did not cut.
+
+    Raises:
+        IndexMismatch: which part, and why.
+
+    """
+    for part in of.parts:
+        message = misfit(record, part)
+        if message:
+            facts = {"path": part.label, "covered": part.first + part.objects, "objects": record.head.objects}
+            raise IndexMismatch(f"{part.label}: {message}", hint=rebuild_hint(of.scheme), **facts)

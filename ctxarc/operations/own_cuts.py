@@ -11,7 +11,7 @@ from ctxarc.auxiliary.segments.index import NAME, Index
 from ctxarc.auxiliary.segments.part import About, Cuts
 from ctxarc.auxiliary.segments.places import safe
 from ctxarc.errors import BadName, NotAPartition, WouldOverwrite
-from ctxarc.operations.indexes import measure
+from ctxarc.operations.indexes import check_fit, measure
 from ctxarc.operations.segment import result_of, writing
 from ctxarc.operations.view import View
 from ctxarc.preservation.files import named_faults
@@ -58,16 +58,21 @@ def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
 
     """
     _check_name(name)
+    Record(archive).close()
     rows = list(_rows(lines, label))
+    if not rows:
+        raise NotAPartition(f"{label}: no segment in it", hint='a line is {"turn": 0, "start": 0, "end": 120}')
     with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
         given, inside = _given(record, rows, label)
         before = None if rebuild else Index(archive, name)
+        if before:
+            check_fit(record, before)
         cuts = _merged(record, before, given)
         about = About(name, {}, PROJECTION, record.head.root.hex(), own=True)
         held = measure(record, before).segments if before else 0
         with writing(archive, lock_wait) as proof:
             index.add(archive, cuts, about, None)
-        result = result_of(record, archive, name, 0, proof.both())
+        result = result_of(record, archive, name, None, proof.both())
         return result._replace(new_segments=result.segments - held, cuts_inside_characters=inside)
 
 
@@ -135,15 +140,20 @@ def _given(record: Record, rows: list[_Row], label: str) -> tuple[dict[int, list
 
 def _check_partition(spans: list[tuple[int, int]], length: int, label: str) -> None:
     at = 0
-    for start, end in [*spans, (length, length)]:
-        if start > at:
-            raise NotAPartition(f"{label}: no segment covers the bytes {at}-{start}", start_byte=at, end_byte=start)
-        if start < at:
-            raise NotAPartition(f"{label}: {start}-{end} covers the bytes from {start} again", start_byte=start)
-        if end > length or (end == start and start < length):
+    for start, end in spans:
+        if not start < end <= length:
             message = f"{label}: {start}-{end} is no range of its {length} bytes"
             raise NotAPartition(message, start_byte=start, end_byte=end, bytes=length)
+        if start < at:
+            raise NotAPartition(f"{label}: {start}-{end} covers the bytes from {start} again", start_byte=start)
+        _check_gap(at, start, label)
         at = end
+    _check_gap(at, length, label)
+
+
+def _check_gap(at: int, start: int, label: str) -> None:
+    if start > at:
+        raise NotAPartition(f"{label}: no segment covers the bytes {at}-{start}", start_byte=at, end_byte=start)
 
 
 def _merged(record: Record, before: Index | None, given: dict[int, list[int]]) -> Cuts:

@@ -9,9 +9,9 @@ from ctxarc.auxiliary.projection import PROJECTION
 from ctxarc.auxiliary.segments import SCHEMES, index
 from ctxarc.auxiliary.segments.index import Index
 from ctxarc.auxiliary.segments.part import About, Cuts
-from ctxarc.errors import Damage, IndexMismatch, Internal, Refusal
+from ctxarc.errors import Damage, Internal, Refusal
 from ctxarc.model import IndexExtension, SchemeRow, SegmentResult
-from ctxarc.operations.indexes import DEFAULT_SCHEME, measure, unknown_scheme
+from ctxarc.operations.indexes import DEFAULT_SCHEME, check_fit, measure, unknown_scheme
 from ctxarc.operations.progress import Progress, quiet
 from ctxarc.preservation.files import named_faults
 from ctxarc.preservation.fingerprint import record_fingerprint
@@ -75,45 +75,82 @@ def segment(
 
     """
     Record(archive).close()
+    for name in names:
+        if name not in SCHEMES:
+            raise unknown_scheme(name)
     with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
         chosen = list(dict.fromkeys(names)) or _there(archive)
-        for name in chosen:
-            if name not in SCHEMES:
-                raise unknown_scheme(name)
-        cuts, proof = _build(archive, record, chosen, rebuild=rebuild, lock_wait=lock_wait, progress=progress)
-        return tuple(result_of(record, archive, name, cuts[name].first, proof) for name in chosen)
+        before = {} if rebuild else {name: Index(archive, name) for name in chosen}
+        _, proof = _build(archive, record, chosen, before, lock_wait=lock_wait, progress=progress)
+        return tuple(result_of(record, archive, name, before.get(name), proof) for name in chosen)
 
 
 def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
     """Extend the indexes that an archive has, after a capture; what cannot be extended says why."""
-    return tuple(_extended(archive, name, lock_wait) for name in index.built(archive) if name in SCHEMES)
-
-
-def _extended(archive: Path, name: str, lock_wait: float) -> IndexExtension:
     try:
-        with Record(archive) as record:
-            if next(Index(archive, name).missing(record.head.objects), None) is None:
-                return IndexExtension(name, 0)
-        with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
-            cuts, _ = _build(archive, record, [name], rebuild=False, lock_wait=lock_wait, progress=quiet)
+        with named_faults(archive):
+            names = [name for name in index.built(archive) if name in SCHEMES]
+            return _extended(archive, names, lock_wait) if names else ()
     except Refusal as refusal:
-        return IndexExtension(name, 0, refusal.as_json())
-    return IndexExtension(name, len(cuts[name].ends))
+        return (IndexExtension(index.FOLDER, 0, refusal.as_json()),)
+
+
+def _extended(archive: Path, names: Sequence[str], lock_wait: float) -> tuple[IndexExtension, ...]:
+    """All of them in one go, but for those that are damaged; no lock is taken where nothing is missing."""
+    with Record(archive) as record:
+        behind = [name for name in names if not _is_up_to_date(record, name)]
+    if not behind:
+        return tuple(IndexExtension(name, 0) for name in names)
+    found: dict[str, IndexExtension] = {}
+    try:
+        with Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
+            before: dict[str, Index] = {}
+            for name in behind:
+                try:
+                    before[name] = Index(archive, name)
+                    check_fit(record, before[name])
+                except Damage as damage:
+                    before.pop(name, None)
+                    found[name] = IndexExtension(name, 0, damage.as_json())
+            cuts, _ = _build(archive, record, list(before), before, lock_wait=lock_wait, progress=quiet)
+            found |= {name: IndexExtension(name, len(new.ends)) for name, new in cuts.items()}
+    except Refusal as refusal:
+        found = {name: IndexExtension(name, 0, refusal.as_json()) for name in behind}
+    return tuple(found.get(name, IndexExtension(name, 0)) for name in names)
+
+
+def _is_up_to_date(record: Record, name: str) -> bool:
+    """Whether an index holds all; one that is damaged does not."""
+    try:
+        there = Index(record.path, name)
+        check_fit(record, there)
+    except Damage:
+        return False
+    return next(there.missing(record.head.objects), None) is None
 
 
 def _build(  # noqa: PLR0913 - what segment was asked for
-    archive: Path, record: Record, names: Sequence[str], *, rebuild: bool, lock_wait: float, progress: Progress
+    archive: Path,
+    record: Record,
+    names: Sequence[str],
+    before: dict[str, Index],
+    *,
+    lock_wait: float,
+    progress: Progress,
 ) -> tuple[dict[str, Cuts], tuple[str, str]]:
     """Cut and write what is missing; the new cuts of each scheme, and the record before and behind."""
-    before = {} if rebuild else {name: Index(archive, name) for name in names}
     for each in before.values():
-        _check_extent(record, each)
+        check_fit(record, each)
     cuts = _cut(record, before, names, progress)
     with writing(archive, lock_wait) as proof:
         for name, new in cuts.items():
             about = About(name, SCHEMES[name].parameters, PROJECTION, record.head.root.hex())
             index.add(archive, new, about, before.get(name))
     return cuts, proof.both()
+
+
+def _there(archive: Path) -> list[str]:
+    return [name for name in index.built(archive) if name in SCHEMES] or [DEFAULT_SCHEME]
 
 
 class Proof:
@@ -139,25 +176,6 @@ def writing(archive: Path, lock_wait: float) -> Iterator[Proof]:
         raise Internal(message + proof.after)
 
 
-def _there(archive: Path) -> list[str]:
-    return [name for name in index.built(archive) if name in SCHEMES] or [DEFAULT_SCHEME]
-
-
-def _check_extent(record: Record, of: Index) -> None:
-    """Refuse an index of more objects than there are, or whose scheme was not this one."""
-    end = max((part.first + part.objects for part in of.parts), default=0)
-    hint = index.rebuild_hint(of.scheme)
-    if end > record.head.objects:
-        message = f"segments/{of.scheme}: covers {end} objects, and the archive has {record.head.objects}: "
-        message += "the archive was replaced by an older state, or by another"
-        raise IndexMismatch(message, hint=hint, path=f"segments/{of.scheme}", covered=end, objects=record.head.objects)
-    for part in of.parts:
-        if part.about.own or part.about.parameters != SCHEMES[of.scheme].parameters:
-            message = f"{part.label}: was cut with {part.about.parameters}, and {of.scheme} has "
-            message += f"{SCHEMES[of.scheme].parameters}"
-            raise IndexMismatch(message, hint=hint, path=part.label)
-
-
 def _cut(record: Record, before: dict[str, Index], names: Sequence[str], progress: Progress) -> dict[str, Cuts]:
     """Cut what each index misses behind what it holds: one pass over the turns for all schemes."""
     objects = record.head.objects
@@ -168,18 +186,20 @@ def _cut(record: Record, before: dict[str, Index], names: Sequence[str], progres
         turn = bytes(record.turn_bytes(number))
         digest = record.objects.row(number).sha256
         for name in names:
-            if number >= missing[name]:
-                cuts[name].add(digest, SCHEMES[name].cut(turn))
+            if number < missing[name]:
+                continue
+            held = before[name].ends(number, digest, len(turn)) if name in before else ()
+            cuts[name].add(digest, held or SCHEMES[name].cut(turn))
         done += len(turn)
         progress("cutting", done, record.head.object_bytes)
     return cuts
 
 
-def result_of(record: Record, archive: Path, name: str, since: int, proof: tuple[str, str]) -> SegmentResult:
-    """What the index of ``name`` holds now that the objects from ``since`` on were cut."""
+def result_of(record: Record, archive: Path, name: str, before: Index | None, proof: tuple[str, str]) -> SegmentResult:
+    """What the index of ``name`` holds now, and what it did not ``before``."""
     now = Index(archive, name)
-    measured = measure(record, now, since=since)
-    before, behind = proof
+    measured = measure(record, now, before)
+    digest_before, digest_after = proof
     return SegmentResult(
         archive=str(archive),
         archive_digest=record.head.root.hex(),
@@ -192,7 +212,7 @@ def result_of(record: Record, archive: Path, name: str, since: int, proof: tuple
         bytes_covered_twice=measured.covered_twice,
         turns_not_fully_covered=measured.not_covered,
         index_bytes=now.stored_bytes,
-        preservation_digest_before=before,
-        preservation_digest_after=behind,
-        preservation_unchanged=before == behind,
+        preservation_digest_before=digest_before,
+        preservation_digest_after=digest_after,
+        preservation_unchanged=digest_before == digest_after,
     )

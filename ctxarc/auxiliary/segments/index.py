@@ -11,6 +11,7 @@ from bisect import bisect_right
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
+from ctxarc.auxiliary.segments import SCHEMES
 from ctxarc.auxiliary.segments.part import About, Cuts, Part, part_name
 from ctxarc.errors import BadMagic, Damage, IndexMismatch, NoSuchScheme, Truncated
 from ctxarc.preservation.files import flush_directory, replace_file
@@ -43,11 +44,21 @@ def built(archive: Path) -> list[str]:
     folder = archive / FOLDER
     if folder.is_symlink() or not folder.is_dir():
         return []
-    return sorted(path.name for path in folder.iterdir() if NAME.fullmatch(path.name) and _has_parts(path))
+    return sorted(path.name for path in folder.iterdir() if NAME.fullmatch(path.name) and _may_be_index(path))
 
 
-def _has_parts(folder: Path) -> bool:
-    return not folder.is_symlink() and folder.is_dir() and any(_PART.fullmatch(path.name) for path in folder.iterdir())
+def _may_be_index(folder: Path) -> bool:
+    """Whether there are parts in ``folder``, or it is a link, which is no place of an index and has to be said."""
+    return folder.is_symlink() or (folder.is_dir() and any(_PART.fullmatch(path.name) for path in folder.iterdir()))
+
+
+def _check_folders(archive: Path, scheme: str) -> None:
+    for path in (archive / FOLDER, archive / FOLDER / scheme):
+        label = path.relative_to(archive).as_posix()
+        if path.is_symlink():
+            raise BadMagic(f"{label}: a link where a directory is due; links are not followed", path=label)
+        if path.exists() and not path.is_dir():
+            raise BadMagic(f"{label}: a file where a directory is due", path=label)
 
 
 class Index:
@@ -98,9 +109,7 @@ class Index:
     def _open(self) -> None:
         self.parts: list[Part] = []
         self.superseded: list[str] = []
-        if self.path.parent.is_symlink() or self.path.is_symlink():
-            label = f"{FOLDER}/{self.scheme}"
-            raise BadMagic(f"{label}: a link where a directory is due; links are not followed", path=label)
+        _check_folders(self.path.parent.parent, self.scheme)
         if not self.path.is_dir():
             return
         names = (_PART.fullmatch(path.name) for path in self.path.iterdir())
@@ -214,38 +223,42 @@ def add(archive: Path, cuts: Cuts, about: About, before: Index | None) -> None:
         before: the index as it is; ``None`` where the new cuts are all of it.
 
     """
+    _check_folders(archive, about.scheme)
     folder = archive / FOLDER / about.scheme
-    kept = {part_name(part.first, part.objects) for part in before.parts} if before else set()
+    whole = gathered(before, cuts) if before and cuts.objects else cuts
+    kept = [part for part in before.parts if part.first < whole.first or not cuts.objects] if before else []
+    names = {part_name(part.first, part.objects) for part in kept}
     if cuts.objects:
-        whole, taken = gathered(before, cuts) if before else (cuts, [])
         folder.mkdir(parents=True, exist_ok=True)
+        if (folder / whole.name).is_dir():
+            (folder / whole.name).rmdir()
         replace_file(folder / whole.name, whole.pack(about))
         for each in (folder, folder.parent, archive):
             flush_directory(each)
-        kept = kept.difference(taken) | {whole.name}
+        names.add(whole.name)
     for path in folder.iterdir() if folder.is_dir() else ():
-        if is_part(f"{FOLDER}/{about.scheme}/{path.name}") and path.name not in kept:
+        if is_part(f"{FOLDER}/{about.scheme}/{path.name}") and path.name not in names:
             with suppress(FileNotFoundError):
-                path.unlink()
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
-def gathered(index: Index, cuts: Cuts) -> tuple[Cuts, list[str]]:
-    """``cuts`` behind the parts before them that are smaller than twice what follows; the names of those parts."""
+def gathered(index: Index, cuts: Cuts) -> Cuts:
+    """``cuts`` behind the parts before them that are smaller than twice what follows."""
     taken: list[Part] = []
     first, size = cuts.first, cuts.objects + len(cuts.ends)
-    for part in reversed(index.parts):
+    for part in reversed([part for part in index.parts if part.first < cuts.first]):
         weight = part.objects + part.segments
         if part.first + part.objects != first or weight >= 2 * size:
             break
         taken.insert(0, part)
         first, size = part.first, size + weight
     if not taken:
-        return cuts, []
+        return cuts
     whole = Cuts.empty(first)
     for part in taken:
         part.copy_to(whole)
     whole.extend(cuts)
-    return whole, [part_name(part.first, part.objects) for part in taken]
+    return whole
 
 
 def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str]]:
@@ -253,11 +266,29 @@ def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str
     index = Index(archive, scheme)
     with Record(archive) as record:  # opened behind the index, which never covers more than there is
         for part in index.parts:
-            if part.first + part.objects > record.head.objects:
-                message = f"{part.label}: covers objects to {part.first + part.objects - 1}, and the archive has "
-                yield part.label, message + f"{record.head.objects}: it is of a later state or of another archive"
+            message = misfit(record, part)
+            if message:
+                yield part.label, f"{part.label}: {message}"
             elif not quick:
                 yield from _wrong_cuts(record, part)
+
+
+def misfit(record: Record, part: Part) -> str:
+    """Why a part cannot be one of this record, cut by its scheme; empty where it can. Reads two rows of objects."""
+    end = part.first + part.objects
+    if end > record.head.objects:
+        message = (
+            f"covers {end} objects, and the archive has {record.head.objects}: it was replaced by an older state, "
+        )
+        return message + "or by another archive"
+    scheme = SCHEMES.get(part.about.scheme)
+    if scheme and (part.about.own or part.about.parameters != scheme.parameters):
+        cut = "by a user" if part.about.own else f"with {part.about.parameters}"
+        return f"was cut {cut}, and {scheme.name} cuts with {scheme.parameters}"
+    for number in {part.first, end - 1} if part.objects else ():
+        if part.digest(number) != record.objects.row(number).sha256:
+            return f"object {number} was another turn when it was cut: it is the index of another archive"
+    return ""
 
 
 def _wrong_cuts(record: Record, part: Part) -> Iterator[tuple[str, str]]:
