@@ -682,3 +682,18 @@ def test_a_log_of_several_blocks_verifies(tmp_path: Path) -> None:
     assert (archive / "log").stat().st_size > 3 * 4032
     assert not findings(archive)
     assert read(archive, at=120) == lines(0, 120)
+
+
+def test_a_state_that_ends_with_turns_left_out_is_found(tmp_path: Path) -> None:
+    archive = tmp_path / "a.ctxa"
+    source = lines(0, 10) + b"x\ny\nunfinished"
+    store(archive, lines(0, 10))
+    parts = Parts(archive)
+    entry = parts.entries[0]
+    proof = {"source_bytes": len(source), "source_sha256": sha256(source).digest(), "held_sha256": entry.source_sha256}
+    parts.change(0, runs=(*entry.runs, Run(-1, 3, 14)), partial=True, **proof)
+    parts.relink()
+    parts.rehash()
+    parts.seal()
+    ((code, path),) = findings(archive)
+    assert (code, path) == ("INDEX_MISMATCH", "log")

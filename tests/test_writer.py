@@ -45,7 +45,7 @@ from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.cat import cat
 from ctxarc.operations.repack import repack
 from ctxarc.operations.verify import verify
-from ctxarc.preservation import packing, writer
+from ctxarc.preservation import frames, packing, writer
 from ctxarc.preservation.record import Record, read_head
 from ctxarc.preservation.writer import LostRace, RecordWriter
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ctxarc.operations.sources import Source
+    from ctxarc.preservation.layout import PackRow
 
 LIMIT = 6000
 
@@ -542,6 +543,36 @@ def test_an_archive_that_is_moved_under_its_writer_is_not_written_and_neither_is
     assert read(moved) == lines(0, 9)
     assert not findings(moved)
     assert archive.exists() == (instead != "nothing")
+
+
+@pytest.mark.parametrize("instead", ["nothing", "an archive", "a file"])
+def test_a_pack_that_was_compressed_while_the_archive_moved_is_not_written(
+    archive: Path, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(archive, lines(0, 9))
+    other, moved = archive.with_name("other.ctxa"), archive.with_name("moved.ctxa")
+    store(other, lines(50, 70), "other")
+    before = files_of(other)
+    encode = frames.encode
+
+    def slow(turns: list[bytes], level: int) -> tuple[PackRow, bytes]:
+        made = encode(turns, level)
+        archive.rename(moved)
+        if instead == "an archive":
+            other.rename(archive)
+        elif instead == "a file":
+            archive.write_bytes(b"mine")
+        return made
+
+    with RecordWriter(archive) as one:
+        add(one, b"a", turns_of(lines(20, 30)))
+        monkeypatch.setattr(frames, "encode", slow)
+        with pytest.raises(ArchiveMoved):
+            one.commit()
+    assert read(moved) == lines(0, 9)
+    if instead == "an archive":
+        assert files_of(archive) == before
+        assert not findings(archive)
 
 
 def test_an_empty_directory_becomes_the_archive(archive: Path) -> None:

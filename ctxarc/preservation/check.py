@@ -36,6 +36,8 @@ LEFTOVER = "LEFTOVER"
 _AT_TOP = {"CTXA", "HEAD", "objects", "log", "pack", RECORD_LOCK, AUXILIARY_LOCK}
 _SHOWN = 8
 """Captures that are named at most where they could not be checked."""
+_ROWS = 1 << 14
+"""Turns whose leaves are in memory at a time."""
 _TRIES = 10
 """Times that a check begins again since a writer has merged packs away under it."""
 
@@ -213,7 +215,10 @@ class _Check:
         places: list[tuple[int, int, int, int]] = []
         for capture in self.record.captures():
             held = states.setdefault(capture.name, _Held())
-            tree.extend(self._leaves(capture, held))
+            for hashes in self._leaves(capture, held):
+                tree.extend(hashes)
+                if tree.leaves > self.head.leaves:
+                    self._wrong(capture, f"makes more than the {self.head.leaves} leaves that HEAD states")
             self.out.roots.append(tree.root())
             number = capture.entry.transcript
             first = places[number][1] if number < len(places) else capture.offset
@@ -227,8 +232,8 @@ class _Check:
         for name in sorted(states):
             self._state(name, states[name])
 
-    def _leaves(self, capture: Capture, held: _Held) -> list[bytes]:
-        """The leaf hashes that a capture adds; its state is brought forward and compared with what it says."""
+    def _leaves(self, capture: Capture, held: _Held) -> Iterator[list[bytes]]:
+        """The leaf hashes that a capture adds, some at a time; its state is brought forward and compared with it."""
         entry = capture.entry
         if any(run.first >= 0 and run.first + run.turns > self.head.objects for run in entry.runs):
             self._wrong(capture, f"names objects beyond the {self.head.objects} of the archive")
@@ -240,16 +245,22 @@ class _Check:
         gaps = self.record.gaps(held.runs.runs) if held.gaps else []
         if bool(gaps) != entry.partial:
             self._wrong(capture, "says that it is partial and has no gap, or has one and does not say so")
-        hashes, turn = [], entry.keep
+        if held.runs.runs and held.runs.runs[-1].first < 0:
+            self._wrong(capture, "ends with turns that were left out, and the last turn is always held")
+        turn = entry.keep
         for run in entry.runs:
             if run.first >= 0:
                 self.named[run.first : run.first + run.turns] = bytes([1]) * run.turns
-                rows = self.record.objects.rows(run.first, run.turns)
-                hashes += turn_hashes(turn, digests_of(rows), lengths_of(rows), capture.name)
+                yield from self._turn_leaves(run, turn, capture.name)
             turn += run.turns
         source, kept = (entry.source_bytes, entry.source_sha256), (held.bytes, entry.held_sha256)
         leaf = capture_hash(keep=entry.keep, turns=entry.turns, source=source, held=kept, gaps=gaps, name=capture.name)
-        return [*hashes, leaf]
+        yield [leaf]
+
+    def _turn_leaves(self, run: Run, turn: int, name: bytes) -> Iterator[list[bytes]]:
+        for first in range(run.first, run.first + run.turns, _ROWS):
+            rows = self.record.objects.rows(first, min(_ROWS, run.first + run.turns - first))
+            yield turn_hashes(turn + first - run.first, digests_of(rows), lengths_of(rows), name)
 
     def _wrong(self, capture: Capture, words: str) -> None:
         raise IndexMismatch(f"log: capture {capture.number} {words}", path="log")

@@ -90,7 +90,7 @@ class Lock:
         """Whether the file that is locked is still the one of that name."""
         try:
             there = self.path.lstat()
-        except FileNotFoundError:
+        except OSError:
             return False
         return os.path.samestat(there, os.fstat(self._descriptor))
 

@@ -21,9 +21,9 @@ _HUNGRY_LEVEL = 16
 
 
 class _Task(Thread):
-    """Compresses one pack and writes its file."""
+    """Compresses one pack and writes its file, where ``directory`` says when that is done."""
 
-    def __init__(self, turns: list[bytes], level: int, directory: Path, first: int) -> None:
+    def __init__(self, turns: list[bytes], level: int, directory: Callable[[], Path], first: int) -> None:
         super().__init__(daemon=True)
         self._turns, self._level, self._directory, self._first = turns, level, directory, first
         self._row: PackRow | None = None
@@ -32,10 +32,17 @@ class _Task(Thread):
     def run(self) -> None:
         try:
             row, stored = frames.encode(self._take(), self._level)
-            replace_file(self._directory / row.name(self._first), stored)
+            self._write(row.name(self._first), stored)
             self._row = row
         except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits for the result
             self._error = error
+
+    def _write(self, name: str, stored: bytes) -> None:
+        try:
+            replace_file(self._directory() / name, stored)
+        except OSError:
+            self._directory()  # says so where the archive was moved meanwhile
+            raise
 
     def _take(self) -> list[bytes]:
         """The turns, which are then referred to by nobody else and can be given back once they are joined."""
@@ -57,7 +64,7 @@ class Packer:
 
     Args:
         level: zstd level.
-        directory: gives the directory for packs; called when the first one is written.
+        directory: gives the directory for packs, made if need be; called before each is compressed and written.
         merge: called before the first pack is written, with its bytes; gives the turns that are to stand before it.
 
     """
@@ -116,7 +123,8 @@ class Packer:
         running = [task for task in self._tasks if task.is_alive()]
         if len(running) >= (1 if self._level >= _HUNGRY_LEVEL else _WORKERS):
             running[0].join()
-        task = _Task(turns, self._level, self._directory(), end - len(turns))
+        self._directory()  # made here, and by no two threads at a time
+        task = _Task(turns, self._level, self._directory, end - len(turns))
         task.start()
         self._tasks.append(task)
         self._pending, self.pending_bytes = [], 0
