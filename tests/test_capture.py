@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -42,6 +43,8 @@ from ctxarc.operations.log import log
 from ctxarc.operations.ls import captures, ls
 from ctxarc.operations.sources import Source, discover
 from ctxarc.operations.verify import verify
+from ctxarc.preservation import writer
+from ctxarc.preservation.files import replace_file
 from ctxarc.preservation.lock import Lock
 
 NOW = 2_000_000_000.0
@@ -596,6 +599,16 @@ def test_a_hook_with_a_sub_agent_that_is_refused_stores_the_rest(tmp_path: Path,
     assert held(archive, "s#") == session(3)
 
 
+def test_a_hook_is_no_dry_run(tmp_path: Path, archive: Path) -> None:
+    path = write(tmp_path / "s.jsonl", session(3))
+    done = hook(archive, {"transcript_path": str(path)}, "--dry-run")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, b"", 1)
+    assert done.stderr.startswith(b"ctxarc: USAGE: ")
+    assert b"--hook" in done.stderr
+    assert b"--dry-run" in done.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_twenty_hooks_at_once_on_a_new_archive_lose_nothing(tmp_path: Path, archive: Path) -> None:
     data = {f"s{number:02}": session(3 + number, f"topic {number}") for number in range(20)}
     running = []
@@ -739,6 +752,52 @@ def test_a_full_disk_is_named_and_the_archive_is_as_it_was(tmp_path: Path) -> No
     assert (tmp_path / "held").read_bytes() == session(50)
     assert (grown["new_turns"], last["ok"]) == (10, True)
     assert (tmp_path / "names").read_text() == "a.ctxa\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, ("NO_SPACE", "make room and run the command again")),
+        (errno.EACCES, ("PERMISSION_DENIED", "check the owner and the mode")),
+        (errno.EIO, ("IO_FAILED", "look at the medium")),
+    ],
+)
+def test_a_fault_in_the_middle_of_several_says_which_captures_stand(
+    number: int, words: tuple[str, str], folder: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(archive, session(2), "earlier")
+    times: list[Path] = []
+
+    def failing(path: Path, data: bytes) -> None:
+        times.append(path)
+        if len(times) == 3:
+            raise OSError(number, os.strerror(number), str(path))
+        replace_file(path, data)
+
+    monkeypatch.setattr(writer, "FRAME_LIMIT", 1)  # so that each source is a step of its own
+    monkeypatch.setattr(writer, "replace_file", failing)
+    refusal = refused(lambda: capture(archive, discover([str(folder)])))
+    assert (refusal.code, refusal.facts["captures"]) == (words[0], 3)
+    assert refusal.hint.startswith("captures up to 3 are stored; ")
+    assert words[1] in refusal.hint
+    assert [(row.capture, row.transcript) for row in captures(archive)] == [(1, "earlier"), (2, "a"), (3, "b")]
+    assert held(archive, "b#") == session(3, "b")
+    sound(archive)
+
+
+def test_a_fault_before_anything_was_stored_says_that_the_archive_is_as_it_was(
+    folder: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(path: Path, _: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    stored(archive, session(2))
+    before = tree(archive)
+    monkeypatch.setattr(writer, "replace_file", failing)
+    refusal = refused(lambda: capture(archive, discover([str(folder)])))
+    assert (refusal.code, "captures" in refusal.facts) == ("NO_SPACE", False)
+    assert refusal.hint.startswith("the archive is as it was; ")
+    assert tree(archive) == before
 
 
 @pytest.mark.parametrize("left", ["pack/leftover.zst", "HEAD.tmp"])

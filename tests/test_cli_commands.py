@@ -447,6 +447,15 @@ def test_standard_input_that_is_closed_is_no_such_source(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["ls", "log", "info", "verify", "cat", "extract", "capture"])
+def test_an_empty_archive_s_name_is_not_the_current_directory(name: str, archive: Path) -> None:
+    rest = [str(archive.parent / "sources" / "s.jsonl")] if name == "capture" else []
+    done = run(name, "", *rest, "--json", cwd=archive)
+    refusal = one(done)["refusal"]
+    assert (done.returncode, refusal["code"]) == (2, "USAGE")
+    assert "''" in refusal["message"]
+
+
 @pytest.mark.parametrize("name", ["ls", "log", "info", "verify", "cat"])
 def test_a_closed_stderr_changes_nothing(name: str, archive: Path) -> None:
     words = " ".join(command(name, archive))

@@ -809,7 +809,6 @@ def test_log_of_segments_says_what_it_cannot_do(still: Path) -> None:
     assert (done.returncode, one(done)["refusal"]["code"]) == (5, "NO_SUCH_SCHEME")
 
 
-@pytest.mark.xfail(reason="the lines of several transcripts are not told apart, as log does without --scheme")
 def test_log_of_segments_of_several_transcripts_names_them(still: Path) -> None:
     lines = run("log", still, "--scheme", SCHEME).stdout.decode().splitlines()
     assert "a#" in lines

@@ -27,8 +27,9 @@ from cases import (
     turns_of,
 )
 
+from ctxarc.operations.capture import capture
 from ctxarc.operations.extract import extract
-from ctxarc.operations.sources import discover
+from ctxarc.operations.sources import Source, discover
 from ctxarc.operations.verify import verify
 
 HELD = {
@@ -159,6 +160,78 @@ def test_a_file_where_a_folder_is_due_is_refused_by_name(archive: Path, out: Pat
     assert refusal.code in {"WOULD_OVERWRITE", "IO_FAILED"}
     assert str(out / "deep") in refusal.message
     assert (out / "deep").read_bytes() == b"mine"
+
+
+def test_a_transcript_whose_file_is_the_folder_of_another_is_refused_before_anything_is_written(
+    tmp_path: Path, out: Path
+) -> None:
+    archive = tmp_path / "a.ctxa"
+    for number, name in enumerate(("0", "a", "a.jsonl/b/c")):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(said(name))
+        capture(archive, [Source(name, path)])
+    refusal = refused(lambda: extract(archive, [], out))
+    assert (refusal.code, refusal.facts["path"]) == ("WOULD_OVERWRITE", str(out / "a.jsonl"))
+    assert str(out / "a.jsonl" / "b" / "c.jsonl") in refusal.message
+    assert "one by one" in refusal.hint
+    assert not out.exists()
+    extract(archive, ["a"], out / "1")
+    extract(archive, ["a.jsonl"], out / "2")
+    assert files(out) == {"1/a.jsonl": said("a"), "2/a.jsonl/b/c.jsonl": said("a.jsonl/b/c")}
+
+
+@pytest.mark.parametrize("kind", ["file", "dangling link", "loop"])
+@pytest.mark.parametrize("below", [".", "deeper"])
+def test_a_directory_that_is_something_else_is_refused_before_anything_is_written(
+    kind: str, below: str, archive: Path, out: Path
+) -> None:
+    if kind == "file":
+        out.write_bytes(b"mine")
+    else:
+        out.symlink_to("nowhere" if kind == "dangling link" else out)
+    before = tree(out.parent)
+    refusal = refused(lambda: extract(archive, [], out / below))
+    assert (refusal.code, refusal.facts["path"]) == ("WOULD_OVERWRITE", str(out))
+    assert tree(out.parent) == before
+
+
+def test_one_folder_of_several_that_is_in_the_way_leaves_the_others_unwritten(archive: Path, out: Path) -> None:
+    out.mkdir()
+    (out / "s").write_bytes(b"mine")
+    assert refused(lambda: extract(archive, [], out)).code == "WOULD_OVERWRITE"
+    assert files(out) == {"s": b"mine"}
+
+
+@pytest.mark.parametrize("place", ["a.ctxa", "a.ctxa/pack", "a.ctxa/new/below", "link", "link/new", "other.ctxa"])
+def test_nothing_is_extracted_into_an_archive(place: str, archive: Path, tmp_path: Path) -> None:
+    stored(tmp_path / "other.ctxa", session(1))
+    (tmp_path / "link").symlink_to("a.ctxa")
+    before = tree(tmp_path)
+    done = run("extract", archive, "-C", tmp_path / place, "--json")
+    refusal = one(done)["refusal"]
+    assert (done.returncode, refusal["code"]) == (2, "USAGE")
+    assert str(tmp_path / place) in refusal["message"]
+    assert "-C" in refusal["hint"]
+    assert tree(tmp_path) == before
+
+
+def test_no_name_and_no_working_directory_leads_into_an_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "a.ctxa"
+    stored(archive, said("x"), "a.ctxa/x")
+    before = tree(tmp_path)
+    assert refused(lambda: extract(archive, [], tmp_path)).code == "USAGE"
+    assert run("extract", archive, cwd=archive).returncode == 2
+    assert tree(tmp_path) == before
+
+
+def test_an_empty_directory_s_name_is_not_the_current_directory(archive: Path, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    done = run("extract", archive, "-C", "", "--json", cwd=here)
+    assert (done.returncode, one(done)["refusal"]["code"]) == (2, "USAGE")
+    assert run("extract", archive, "", cwd=here).returncode == 2
+    assert list(here.iterdir()) == []
+    assert run("extract", archive, "-C", ".", cwd=here).returncode == 0
 
 
 def test_a_directory_that_may_not_be_written_is_refused(archive: Path, out: Path) -> None:

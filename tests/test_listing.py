@@ -69,8 +69,27 @@ def test_turns_of_one_role_only(archive: Path) -> None:
     assert [row.turn for row in log(archive, role="assistant")] == [1, 3, 5]
     assert [row.turn for row in log(archive, role="assistant", last=2)] == [3, 5]
     assert list(log(archive, role="nobody")) == []
-    assert run("log", archive, "--role", "nobody").returncode == 0
     assert [row["turn"] for row in objects(run("log", archive, "--role", "user", "-n", "1", "--json"))] == [4]
+
+
+def test_a_role_that_no_turn_can_have_is_refused_with_those_that_turns_have(archive: Path) -> None:
+    for role in ("nobody", "User", ""):
+        done = run("log", archive, "--role", role, "--json")
+        refusal = one(done)["refusal"]
+        assert (done.returncode, refusal["code"], refusal["facts"]["role"]) == (2, "USAGE", role)
+        assert repr(role) in refusal["message"]
+        assert "assistant, event, system, tool, unknown, user" in refusal["hint"]
+    for role in ("assistant", "event", "system", "tool", "unknown", "user"):
+        assert run("log", archive, "--role", role).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["", "#"])
+def test_an_empty_name_is_not_the_beginning_of_any(name: str, archive: Path) -> None:
+    done = run("log", archive, name, "--json")
+    assert (done.returncode, one(done)["refusal"]["code"]) == (2, "USAGE")
+    stored(archive, session(2, "pears"), "r")
+    for more in ([], ["--at", "2"]):
+        assert run("log", archive, name, *more).returncode == 2
 
 
 def test_an_excerpt_is_one_line_of_at_most_200_characters(tmp_path: Path) -> None:

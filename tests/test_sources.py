@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -223,6 +225,52 @@ def test_two_files_of_one_name_in_a_directory_are_refused_beside_the_others(tmp_
     }
 
 
+@pytest.mark.parametrize("way", ["file", "hook", "latest"])
+def test_what_lies_beside_a_session_under_one_name_is_refused_beside_it(way: str, claude: Path, tmp_path: Path) -> None:
+    one_, other = (write(claude / SESSION / "subagents" / name, name.encode()) for name in ("x.jsonl", "x"))
+    file = str(claude / f"{SESSION}.jsonl")
+    found = {
+        "file": lambda: discover([file]),
+        "hook": lambda: from_hook(json.dumps({"transcript_path": file}).encode()),
+        "latest": lambda: latest(claude.parent.parent, tmp_path / "absent"),
+    }[way]()
+    result = capture(tmp_path / "a.ctxa", found)
+    assert [report.transcript for report in result.transcripts] == [SESSION, *BESIDE]
+    assert {each.source for each in result.refused} == {str(one_), str(other)}
+    for each in result.refused:
+        assert each.refusal["code"] == "DUPLICATE_NAME"
+        assert f"both be the transcript {SESSION}/subagents/x" in str(each.refusal["message"])
+
+
+def test_a_refused_file_s_path_never_clashes_with_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "s.jsonl")
+    for name in ("x.jsonl", "x", "x.jsonl.jsonl"):
+        write(tmp_path / "s" / "subagents" / name)
+    monkeypatch.chdir(tmp_path)
+    found = discover(["s.jsonl"])
+    assert names([source for source in found if not source.refusal]) == ["s", "s/subagents/x.jsonl"]
+    assert {source.label for source in found if source.refusal} == {"s/subagents/x", "s/subagents/x.jsonl"}
+
+
+@pytest.mark.parametrize("paths", [[""], ["", "good.jsonl"], ["good.jsonl", ""]])
+def test_an_empty_path_is_not_the_current_directory(paths: list[str], tmp_path: Path) -> None:
+    write(tmp_path / "here" / "good.jsonl")
+    done = run("capture", tmp_path / "a.ctxa", *paths, "--json", cwd=tmp_path / "here")
+    assert (done.returncode, one(done)["refusal"]["code"]) == (2, "USAGE")
+    assert not (tmp_path / "a.ctxa").exists()
+
+
+@pytest.mark.parametrize("link", [SESSION, f"{SESSION}/subagents", f"{SESSION}/tool-results/more"])
+def test_a_link_to_a_directory_leads_out_of_no_session(link: str, claude: Path, tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere" / "subagents" / "private.jsonl")
+    write(tmp_path / "elsewhere" / "private.meta.json")
+    if (claude / link).exists():
+        shutil.rmtree(claude / link)
+    (claude / link).symlink_to(tmp_path / "elsewhere")
+    for path in (claude, claude / f"{SESSION}.jsonl"):
+        assert names(discover([str(path)])) == [SESSION, *(name for name in BESIDE if not name.startswith(link))]
+
+
 @pytest.mark.parametrize("name", [".jsonl", "..jsonl", "...jsonl"])
 def test_a_session_whose_name_is_dots_has_no_belongings(name: str, tmp_path: Path) -> None:
     write(tmp_path / "subagents" / "theirs.jsonl")
@@ -393,6 +441,81 @@ def test_a_folder_that_may_not_be_listed_is_said_and_not_passed_over(tmp_path: P
     (tmp_path / "d" / "shut").chmod(0o755)
     assert done.returncode in {3, 6}
     assert "PERMISSION_DENIED" in done.stdout.decode()
+
+
+def searched(tmp_path: Path) -> list[str]:
+    """What goes before a command for which a folder of mode 744 can be listed and not searched."""
+    before = modes_count()
+    probe = write(tmp_path / "probe" / "x")
+    probe.parent.chmod(0o444)
+    words = [*before, "test", "-f", str(probe)]
+    can = not subprocess.run(words, check=False).returncode
+    probe.parent.chmod(0o755)
+    if can:
+        pytest.skip("file modes do not bind this user")
+    return before
+
+
+def test_a_folder_that_can_be_listed_and_not_searched_is_refused_beside_the_others(tmp_path: Path) -> None:
+    before = searched(tmp_path)
+    shut = write(tmp_path / "d" / "shut" / "x.jsonl").parent
+    write(shut / "y.jsonl")
+    write(shut / "deeper" / "z.jsonl")
+    write(tmp_path / "d" / "good.jsonl")
+    shut.chmod(0o444)
+    done = run("capture", tmp_path / "a.ctxa", tmp_path / "d", "--json", before=before)
+    alone = run("capture", tmp_path / "b.ctxa", shut, "--json", before=before)
+    file = run("capture", tmp_path / "b.ctxa", shut / "x.jsonl", "--json", before=before)
+    again = run("capture", tmp_path / "c.ctxa", tmp_path / "d", tmp_path / "d", "--json", before=before)
+    shut.chmod(0o755)
+    got = one(done)
+    assert done.returncode == 3
+    assert [each["transcript"] for each in got["transcripts"]] == ["good"]
+    assert {(each["source"], each["refusal"]["code"]) for each in got["refused"]} == {
+        (str(shut), "PERMISSION_DENIED"),
+        (str(shut / "deeper"), "PERMISSION_DENIED"),
+    }
+    assert [(end.returncode, one(end)["refusal"]["code"]) for end in (alone, file)] == [(6, "PERMISSION_DENIED")] * 2
+    assert one(again)["refused"] == got["refused"]
+
+
+def test_the_latest_session_is_taken_beside_a_project_that_cannot_be_searched(claude: Path, tmp_path: Path) -> None:
+    before = searched(tmp_path)
+    shut = write(claude.parent / "shut" / "x.jsonl").parent
+    shut.chmod(0o444)
+    env = {"CLAUDE_CONFIG_DIR": str(claude.parent.parent), "CODEX_HOME": str(tmp_path / "absent")}
+    done = run("capture", tmp_path / "a.ctxa", "--latest", "--json", env=env, before=before)
+    shut.chmod(0o755)
+    got = one(done)
+    assert (done.returncode, [each["transcript"] for each in got["transcripts"]]) == (3, [SESSION, *BESIDE])
+    assert [each["source"] for each in got["refused"]] == [str(shut)]
+
+
+@pytest.mark.parametrize("folder", [SESSION, f"{SESSION}/subagents", f"{SESSION}/subagents/deeper"])
+@pytest.mark.parametrize("mode", [0, 0o444])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_session_s_folder_that_may_not_be_read_is_refused_beside_the_session(
+    folder: str,
+    mode: int,
+    whole: bool,  # noqa: FBT001 - a parameter
+    claude: Path,
+    tmp_path: Path,
+) -> None:
+    before = searched(tmp_path)
+    (claude / folder).chmod(mode)
+    source = f"./{claude.name}" if whole else f"./{claude.name}/{SESSION}.jsonl"
+    done = run("capture", tmp_path / "a.ctxa", source, "--json", before=before, cwd=claude.parent)
+    name = SESSION if whole else f"{SESSION}.jsonl"
+    near = run("capture", tmp_path / "b.ctxa", "." if whole else name, "--json", before=before, cwd=claude)
+    (claude / folder).chmod(0o755)
+    for end, place in ((done, f"{claude.name}/{folder}"), (near, folder)):
+        got = one(end)
+        assert end.returncode == 3
+        stored_ = got.get("transcripts") or [got]
+        assert SESSION in [each["transcript"] for each in stored_]
+        assert all(each["source"].removeprefix("./").startswith(place) for each in got["refused"])
+        assert {each["refusal"]["code"] for each in got["refused"]} == {"PERMISSION_DENIED"}
+        assert len({each["source"] for each in got["refused"]}) == len(got["refused"])
 
 
 # ------------------------------------------------------------------------------------------------------------ streams

@@ -195,6 +195,31 @@ def test_a_partial_capture_can_be_compared_with_its_whole_source(tmp_path: Path)
     assert not verify(archive, against=[source(archive, b"#" + DATA[1:])]).ok
 
 
+def test_a_source_that_only_grew_behind_a_partial_capture_is_said_to_have_grown(tmp_path: Path) -> None:
+    archive = tmp_path / "a.ctxa"
+    stored(archive, DATA, max_bytes=len(TURNS[4]), allow_truncation=True)
+    more = said("more")
+    (finding,) = verify(archive, against=[source(archive, DATA + more)]).findings
+    assert f"{len(more)} bytes more than what is held of s, behind the {len(DATA)} bytes that are" in finding.message
+    (finding,) = verify(archive, against=[source(archive, b"#" + DATA[1:] + more)]).findings
+    assert "more than" not in finding.message
+
+
+def test_a_folder_that_may_not_be_listed_is_said_by_its_own_name(archive: Path) -> None:
+    before = modes_count()
+    folder = source(archive, DATA).parent
+    (folder / "shut").mkdir(mode=0)
+    refusal = one(run("verify", archive, "--against", folder, "--json", before=before))["refusal"]
+    assert (refusal["code"], refusal["facts"]["path"]) == ("PERMISSION_DENIED", str(folder / "shut"))
+
+
+def test_an_empty_source_is_not_the_current_directory(archive: Path) -> None:
+    source(archive, DATA)
+    done = run("verify", archive, "--against", "", "--json", cwd=archive.parent / "now")
+    assert (done.returncode, one(done)["refusal"]["code"]) == (2, "USAGE")
+    assert run("verify", archive, "--against", ".", cwd=archive.parent / "now").returncode == 0
+
+
 # ------------------------------------------------------------------------------------------------ what was not checked
 
 

@@ -52,10 +52,23 @@ class Seconds(click.FloatRange):
         return number
 
 
+class SomePath(click.Path):
+    """A path, of which the empty string is none: it would mean the current directory."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's
+        """Click's own, and refuse the empty string."""
+        if value == "":
+            self.fail("'' is no path; write . for the current directory.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 LONGEST = 1_000_000
 """Seconds that an option may ask for: some eleven days."""
 
-archive_argument = click.argument("archive", type=click.Path(readable=False, path_type=Path))
+archive_argument = click.argument("archive", type=SomePath())
 at_option = click.option(
     "--at", cls=InWords, type=click.IntRange(min=1), metavar="CAPTURE", help="Read the state after that capture."
 )

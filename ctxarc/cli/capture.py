@@ -78,10 +78,7 @@ def command(
     """  # noqa: D301 - click reads the control character as "keep these lines"
     ways = [way for way, used in (("--files-from", files_from), ("--latest", latest), ("--hook", hook)) if used]
     _check(archive, source, ways)
-    if name is not None and len(source) != 1:
-        raise BadUsage("--name names one source")
-    if null and files_from is None:
-        raise BadUsage("-0 says how --files-from is read, and there is none")
+    _check_options(name=name, sources=len(source), null=null, files_from=files_from, dry_hook=hook and dry_run)
     options = CaptureOptions(
         max_bytes=max_bytes,
         allow_truncation=allow_truncation,
@@ -121,6 +118,17 @@ def _check(archive: Path, source: tuple[str, ...], ways: list[str]) -> None:
     if len(ways) + bool(source) > 1:
         both = " and ".join(["SOURCE", *ways] if source else ways)
         raise BadUsage(f"{both} each say what to capture; give one of them")
+
+
+def _check_options(*, name: str | None, sources: int, null: bool, files_from: str | None, dry_hook: bool) -> None:
+    """Refuse options that do not go together."""
+    if name is not None and sources != 1:
+        raise BadUsage("--name names one source")
+    if null and files_from is None:
+        raise BadUsage("-0 says how --files-from is read, and there is none")
+    if dry_hook:
+        message = "--hook stores what the client names, and --dry-run stores nothing; give one of them"
+        raise BadUsage(message, hint="ctxarc capture ARCHIVE SOURCE --dry-run says what a session's file would add")
 
 
 def _from_hook(out: Output, archive: Path, options: CaptureOptions) -> int:

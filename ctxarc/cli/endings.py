@@ -11,6 +11,8 @@ from ctxarc.errors import BadUsage, Internal, NoMemory, Refusal
 HOOK_FAILED = 1
 INTERRUPTED = 130
 CLOSED_PIPE = 141
+_NO_MEMORY = {"ZstdError": ("Allocation error", "not enough memory"), "RuntimeError": ("can't start new thread",)}
+"""What libraries say, in an exception of their own, where the system has no memory for them."""
 
 
 def refusal_of(error: BaseException) -> Refusal:
@@ -21,7 +23,7 @@ def refusal_of(error: BaseException) -> Refusal:
         return _usage(error)
     if isinstance(error, OSError):
         return errors.from_os_error(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY.get(type(error).__name__, ())):
         return NoMemory("there is not enough memory")
     return Internal(f"{type(error).__name__}: {error}", type=type(error).__name__)
 

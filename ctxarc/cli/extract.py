@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import SomePath, archive_argument, as_utf8, at_option
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.cli.terminal import gap_words, plural, size
@@ -21,7 +21,7 @@ from ctxarc.operations.extract import extract
 @click.option(
     "-C",
     "--directory",
-    type=click.Path(path_type=Path),
+    type=SomePath(),
     default=".",
     metavar="DIR",
     help="Write below DIR, which is made; here unless said.",

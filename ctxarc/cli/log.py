@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
+from ctxarc.auxiliary.records import ROLES
 from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
@@ -16,6 +19,8 @@ from ctxarc.model import SegmentRow, TurnRow, as_json
 from ctxarc.operations.log import log as list_turns
 from ctxarc.operations.log import log_segments
 from ctxarc.operations.ls import names
+
+Row = TypeVar("Row", TurnRow, SegmentRow)
 
 _ROLE_CELLS = 9
 _ROOM_FOR_CITATION = 100
@@ -31,7 +36,10 @@ _COLORS = {"user": "green", "assistant": "cyan", "tool": "yellow"}
 @click.argument("name", required=False, type=as_utf8)
 @click.option("-n", "--lines", cls=InWords, type=click.IntRange(min=1), metavar="N", help="List the last N turns only.")
 @click.option(
-    "--role", type=as_utf8, metavar="ROLE", help="List turns of ROLE only: user, assistant, tool, system or event."
+    "--role",
+    type=as_utf8,
+    metavar="ROLE",
+    help="List turns of ROLE only: user, assistant, tool, system, event or unknown.",
 )
 @click.option("--scheme", metavar="SCHEME", help="List the segments of SCHEME instead of whole turns.")
 @at_option
@@ -55,11 +63,14 @@ def command(
       ctxarc log work.ctxa 0d5e1c52 --role user
       ctxarc log work.ctxa --scheme boundary-v1 -n 20    segments
     """  # noqa: D301 - click reads the control character as "keep these lines"
+    if role is not None and role not in ROLES:
+        raise BadUsage(f"{role!r} is no role of a turn", hint=f"a role is one of {', '.join(sorted(ROLES))}", role=role)
     chosen = [] if name is None else [name.removesuffix("#")]
     if scheme is not None:
         if role is not None:
             raise BadUsage("--role is of turns, and --scheme lists segments; give one of them")
-        for segment in log_segments(archive, name, scheme=scheme, at=at, last=lines):
+        several = name is None and not out.json and len(names(archive, at=at)) > 1
+        for segment in _headed(out, log_segments(archive, name, scheme=scheme, at=at, last=lines), several=several):
             _print_segment(out, segment)
         note_incomplete(out, archive, chosen, at=at)
         return 0
@@ -71,14 +82,20 @@ def command(
         return 0
     several = name is None and len(names(archive, at=at)) > 1
     width = columns(out)
+    for row in _headed(out, rows, several=several):
+        _print_turn(out, row, width)
+    note_incomplete(out, archive, chosen, at=at)
+    return 0
+
+
+def _headed(out: Output, rows: Iterator[Row], *, several: bool) -> Iterator[Row]:
+    """The rows, with the name of each transcript printed before its first where there are ``several``."""
     current = None
     for row in rows:
         if several and row.transcript != current:
             out.line(out.paint(printable(row.transcript) + "#", bold=True))
             current = row.transcript
-        _print_turn(out, row, width)
-    note_incomplete(out, archive, chosen, at=at)
-    return 0
+        yield row
 
 
 def _print_segment(out: Output, row: SegmentRow) -> None:

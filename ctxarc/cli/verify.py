@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import archive_argument
+from ctxarc.cli.arguments import SomePath, archive_argument
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.progress import ProgressLine
@@ -40,7 +40,7 @@ _MEANING = {
 @click.option(
     "--against",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=SomePath(),
     metavar="SOURCE",
     help="Compare with SOURCE as it is now; repeatable.",
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc import __version__
 from ctxarc.auxiliary.shape import Shape
-from ctxarc.errors import HistoryRewritten, NameTaken, Refusal, Refused, SourceChanged
+from ctxarc.errors import Environment, HistoryRewritten, NameTaken, Refusal, Refused, SourceChanged
 from ctxarc.model import ByteRange, CapturePlan, CaptureReport, CaptureResult, PlannedSource, RefusedSource
 from ctxarc.operations.growth import Growth, judge
 from ctxarc.operations.progress import Progress, quiet
@@ -21,11 +22,12 @@ from ctxarc.operations.sizes import archive_bytes
 from ctxarc.operations.sources import days_left
 from ctxarc.operations.storing import ShapeTally, Stored, Storing, left_out_to, store
 from ctxarc.preservation.entry import TEXT_LIMIT, Entry, Origin
+from ctxarc.preservation.files import named_faults
 from ctxarc.preservation.record import Record, is_vacant
 from ctxarc.preservation.writer import DEFAULT_LEVEL, LostRace, RecordWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from ctxarc.operations.sources import Source
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 _TRIES = 3
 """Times that a source is read which changes while it is read."""
+_AS_BEFORE = ("the archive is as it was", "nothing was stored")
+"""What hints say of an archive to which nothing was added."""
 _RACY_NS = 2_000_000_000
 """A file changed less than this before its capture may change again without its time changing: it is read again."""
 
@@ -105,7 +109,7 @@ def _capture(
     archive: Path, sources: Sequence[Source], options: CaptureOptions, progress: Progress, clock: Callable[[], int]
 ) -> CaptureResult:
     reports, refused = [], []
-    with RecordWriter(archive, lock_wait=options.lock_wait, level=options.level) as writer:
+    with RecordWriter(archive, lock_wait=options.lock_wait, level=options.level) as writer, _what_stands(writer):
         call = _Call(writer, options, ShapeTally(), progress, clock)
         for source in in_order(sources):
             try:
@@ -122,6 +126,23 @@ def _capture(
     stored = tuple(report() for report in reports)
     indexes = extend(archive, lock_wait=options.lock_wait) if options.index else ()
     return CaptureResult(str(archive), digest, archive_bytes(archive), stored, tuple(refused), indexes)
+
+
+@contextmanager
+def _what_stands(writer: RecordWriter) -> Iterator[None]:
+    """Have a fault of the machine say which captures stand, where some were committed before it."""
+    before = writer.head.captures
+    try:
+        with named_faults(writer.path):
+            yield
+    except Environment as refusal:
+        captures = writer.head.captures
+        if captures > before:
+            words = f"captures up to {captures} are stored"
+            told = next((told for told in _AS_BEFORE if told in refusal.hint), None)
+            refusal.hint = refusal.hint.replace(told, words) if told else f"{words}; {refusal.hint}"
+            refusal.facts["captures"] = captures
+        raise
 
 
 def in_order(sources: Sequence[Source]) -> list[Source]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxarc.errors import BadName, WouldOverwrite
+from ctxarc.errors import BadName, BadUsage, WouldOverwrite
 from ctxarc.model import ExtractedFile, ExtractResult
 from ctxarc.operations.cat import whole
 from ctxarc.operations.names import check_name, file_of_name
@@ -31,6 +31,7 @@ def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | N
         at: the capture after which the archive is looked at.
 
     Raises:
+        BadUsage: ``directory`` lies in an archive, and reading writes nothing into one.
         WouldOverwrite: a file is in the way; nothing was written.
         DigestMismatch: a transcript is damaged; those before it are there, it and those behind it are not.
 
@@ -39,13 +40,39 @@ def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | N
         view = View(record, at)
         states = view.chosen([name.removesuffix("#") for name in names])
         targets = [directory / file_of_name(check_name(state.name.decode())) for state in states]
-        for target in targets:
-            _check_encoding(target)
-            if os.path.lexists(target):
-                raise WouldOverwrite(f"{target} is there already; nothing was written", path=str(target))
+        _check(targets, directory)
         files = tuple(_write(view, state, target) for state, target in zip(states, targets, strict=True))
         complete = all(file.complete for file in files)
         return ExtractResult(str(archive), record.head.root.hex(), str(directory), complete, files)
+
+
+def _check(targets: Sequence[Path], directory: Path) -> None:
+    """Refuse, before anything is written, what cannot be written in full."""
+    for target in targets:
+        _check_encoding(target)
+    folders = {folder: target for target in targets for folder in target.parents}
+    for folder in sorted({directory, *(target.parent for target in targets)}):
+        _check_no_archive(folder)
+    for folder in sorted(folders):
+        if os.path.lexists(folder) and not folder.is_dir():
+            message = f"{folder} is there already, and is no directory to write in; nothing was written"
+            raise WouldOverwrite(message, path=str(folder))
+    for target in targets:
+        if target in folders:
+            message = f"{target} would be a file, and the directory of {folders[target]}; nothing was written"
+            hint = "extract the two one by one, each by its NAME and into a directory of its own with -C DIR"
+            raise WouldOverwrite(message, hint=hint, path=str(target))
+        if os.path.lexists(target):
+            raise WouldOverwrite(f"{target} is there already; nothing was written", path=str(target))
+
+
+def _check_no_archive(folder: Path) -> None:
+    """Refuse a directory that is an archive or lies in one: whatever reads leaves archives as they are."""
+    real = Path(os.path.realpath(folder))  # which takes loops of links as they are
+    for place in (real, *real.parents):
+        if os.path.lexists(place / "CTXA") and os.path.lexists(place / "HEAD"):
+            message = f"{folder}: lies in the archive {place}, and extract writes nothing into an archive"
+            raise BadUsage(message, hint="name a directory outside of it with -C DIR", path=str(folder))
 
 
 def _check_encoding(target: Path) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _EXCERPT = 200
 _BEFORE = 60
 """Characters of an excerpt that stand before the match."""
+_LITERALS = 4096
+"""Strings that are decoded at a time: a line may consist of millions of short ones."""
 _BATCH = 16 << 20
 """Bytes of turns that are matched at a time."""
 
@@ -172,16 +174,24 @@ class _Bytes:
 
 
 def _in_strings(turns: Sequence[Turn], texts: Sequence[memoryview], search: Matcher) -> Iterator[_Place]:
-    owners, mapped = [], []
+    waiting: list[tuple[Turn, Mapped]] = []
     for turn, text in zip(turns, texts, strict=True):
         raw = bytes(text)
         for literal in strings(raw):
-            if literal.key not in ENVELOPE:
-                owners.append(turn)
-                mapped.append(Mapped(raw[literal.start : literal.end], offset=literal.start, plain=literal.plain))
-    for index, first, last in search.spans([each.text.encode() for each in mapped]):
-        start, end = mapped[index].raw_range(first, last)
-        yield _Place(owners[index], start, end, _around(mapped[index].text, first, last))
+            if literal.end > literal.start and literal.key not in ENVELOPE:
+                inside = raw[literal.start : literal.end]
+                waiting.append((turn, Mapped(inside, offset=literal.start, plain=literal.plain)))
+            if len(waiting) == _LITERALS:
+                yield from _matched(waiting, search)
+                waiting = []
+    yield from _matched(waiting, search)
+
+
+def _matched(literals: Sequence[tuple[Turn, Mapped]], search: Matcher) -> Iterator[_Place]:
+    for index, first, last in search.spans([each.text.encode() for _, each in literals]):
+        turn, text = literals[index]
+        start, end = text.raw_range(first, last)
+        yield _Place(turn, start, end, _around(text.text, first, last))
 
 
 def _around(text: str, first: int, last: int) -> str:

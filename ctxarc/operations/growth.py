@@ -7,7 +7,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ctxarc.errors import HistoryRewritten, NameTaken
+from ctxarc.errors import HistoryRewritten, IndexMismatch, NameTaken
 from ctxarc.preservation.entry import Gap
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def _grown(record: Record, number: int, before: Entry, reader: SourceReader) -> 
 def _last_object(record: Record, number: int, before: Entry) -> int:
     """The object of the last turn; the newest entry nearly always names it itself."""
     runs = before.runs or record.state(number).runs
+    if runs[-1].first < 0:
+        raise IndexMismatch(f"log: transcript {number} ends with turns that were left out", path="log")
     return runs[-1].first + runs[-1].turns - 1
 
 

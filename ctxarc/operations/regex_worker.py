@@ -60,6 +60,7 @@ def _first(pattern: re.Pattern[Any], text: Any, at: int) -> re.Match[Any] | None
 
 def main() -> None:
     """Answer batches until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this is interrupted, and ends it
     flags, milliseconds, count = _numbers(3)
     sources: list[Any] = [_take(length) for length in _numbers(count)]
     as_text = bool(flags & TEXT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ from ctxarc.preservation.files import named_faults
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 CLEANUP_DAYS = 30
 """Days after which Claude Code deletes a session unless its settings say otherwise."""
 
@@ -61,16 +63,18 @@ def discover(paths: Sequence[str], *, name: str | None = None) -> list[Source]:
     Raises:
         NoSuchSource: a path is not there, or a directory holds no transcript.
         BadName, DuplicateName: names that cannot be used.
-        BadUsage: ``name`` for anything but one file.
+        BadUsage: ``name`` for anything but one file, or an empty path.
 
     """
+    if "" in paths:
+        raise BadUsage("'' is no source", hint="write . for the current directory, or leave it out")
     if name is not None and (len(paths) != 1 or Path(paths[0]).is_dir()):
         raise BadUsage("--name names one transcript, and there is not exactly one source file", hint="leave --name out")
-    found: dict[str, Source] = {}
+    found: dict[tuple[str, bool], Source] = {}
     for path in paths:
         for source in _judged(Path(path), name, alone=len(paths) == 1):
-            other = found.setdefault(source.name, source)
-            if other is not source and not _same_file(other, source):
+            other = found.setdefault((source.name, source.refusal is None), source)
+            if source.refusal is None and other is not source and not _same_file(other, source):
                 message = f"{other.label} and {source.label} would both be the transcript {source.name}"
                 raise DuplicateName(message, transcript=source.name, sources=[other.label, source.label])
     return list(found.values())
@@ -99,12 +103,15 @@ def latest(claude_dir: Path, codex_dir: Path) -> list[Source]:
     """
     projects, sessions = claude_dir / "projects", codex_dir / "sessions"
     files = [*projects.glob("*/*" + SUFFIX), *sessions.glob("*/*/*/*" + SUFFIX)]
-    times = [(path.stat().st_mtime_ns, str(path)) for path in files if path.is_file()]
+    faults = _Faults()
+    times = [(os.stat(path).st_mtime_ns, str(path)) for path in files if _is_file(path, faults)]  # noqa: PTH116 - quick
+    if not times and faults.found:
+        raise faults.first()
     if not times:
         message = f"no session in {projects} or {sessions}"
         hint = "set CLAUDE_CONFIG_DIR or CODEX_HOME where the client keeps its sessions elsewhere, or name the file"
         raise NoSuchSource(message, hint=hint, directories=[str(projects), str(sessions)])
-    return discover([max(times)[1]])
+    return [*discover([max(times)[1]]), *faults.sources()]
 
 
 def from_hook(payload: bytes) -> list[Source]:
@@ -167,7 +174,9 @@ def _at(path: Path, name: str | None) -> Iterator[Source]:
     except (OSError, ValueError) as error:
         if isinstance(error, (FileNotFoundError, NotADirectoryError, ValueError)):
             raise NoSuchSource(f"{path}: no such file or directory", source=str(path)) from error
-        mode = stat.S_IFREG  # what cannot be looked at is refused when it is read, beside the others
+        own = check_name(name) if name is not None else name_of_path([path.name])
+        yield Source(own, path)  # what cannot be looked at is refused when it is read, beside the others
+        return
     if stat.S_ISDIR(mode):
         yield from _in_directory(path)
         return
@@ -176,28 +185,61 @@ def _at(path: Path, name: str | None) -> Iterator[Source]:
         with named_faults(path), path.open("rb") as stream:
             yield spooled(stream, own, path)
         return
-    yield Source(own, path)
-    for file in _belongings(path):
-        yield _named(file, file.relative_to(path.parent / path.name.removesuffix(SUFFIX)), f"{own}/")
+    faults = _Faults()
+    home = path.parent / path.name.removesuffix(SUFFIX)
+    beside = [_named(file, file.relative_to(home), f"{own}/") for file in _belongings(path, faults)]
+    yield from _apart([Source(own, path), *beside])
+    yield from faults.sources()
 
 
 def _in_directory(root: Path) -> Iterator[Source]:
-    files: dict[Path, None] = {}
-    faults: list[OSError] = []
-    for folder, folders, names in os.walk(root, onerror=faults.append):
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(SUFFIX) and (Path(folder) / name).is_file():
-                files[Path(folder) / name] = None
-    if not files and faults:
-        raise from_os_error(faults[0])
+    faults = _Faults()
+    files = dict.fromkeys(path for path in _walk(root, faults) if path.name.endswith(SUFFIX) and _is_file(path, faults))
+    if not files and faults.found:
+        raise faults.first()
     if not files:
         raise NoSuchSource(f"{root}: no *{SUFFIX} file in this directory or below", source=str(root))
     for path in list(files):
-        files.update(dict.fromkeys(_belongings(path)))
+        files.update(dict.fromkeys(_belongings(path, faults)))
     yield from _apart([_named(path, path.relative_to(root), "") for path in files])
-    for fault in faults:
-        yield Source(str(fault.filename), Path(fault.filename), refusal=from_os_error(fault))
+    yield from faults.sources()
+
+
+class _Faults:
+    """Folders of which not all could be looked at, each with what the system said of it first."""
+
+    def __init__(self) -> None:
+        self.found: dict[Path, Environment] = {}
+
+    def add(self, error: OSError, folder: Path) -> None:
+        """Note a fault of ``folder``; what is not there, or is none, is no fault."""
+        if error.errno not in _NOT_THERE:
+            self.found.setdefault(folder, from_os_error(error, folder))
+
+    def first(self) -> Environment:
+        """The first one, to be raised."""
+        return next(iter(self.found.values()))
+
+    def sources(self) -> Iterator[Source]:
+        """A refused source for each; the / behind its name tells it from any transcript."""
+        for folder, refusal in self.found.items():
+            yield Source(f"{folder}/", folder, refusal=refusal)
+
+
+def _walk(root: Path, faults: _Faults) -> Iterator[Path]:
+    """What is no directory below ``root``, in order; links to directories are not followed."""
+    for folder, folders, names in os.walk(root, onerror=lambda error: faults.add(error, Path(error.filename))):
+        folders.sort()
+        yield from (Path(folder) / name for name in sorted(names))
+
+
+def _is_file(path: Path, faults: _Faults) -> bool:
+    """Whether a plain file is at ``path``, or a link leads to one; ``False``, and a fault, where nobody can tell."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        faults.add(error, path if _is_link(path) else path.parent)
+        return False
 
 
 def _apart(sources: Sequence[Source]) -> Iterator[Source]:
@@ -224,15 +266,22 @@ def _named(path: Path, relative: Path, before: str) -> Source:
         return Source(str(path), path, refusal=refusal)
 
 
-def _belongings(session: Path) -> list[Path]:
+def _is_link(path: Path) -> bool:
+    return os.path.islink(path)  # noqa: PTH114 - pathlib's own fails where nobody can tell
+
+
+def _belongings(session: Path, faults: _Faults) -> list[Path]:
     """What Claude Code keeps of a session outside its transcript: sub-agents, large tool results, descriptions."""
     stem = session.name.removesuffix(SUFFIX)
-    if stem in {session.name, "", ".", ".."}:
-        return []
     home = session.parent / stem
-    found = [path for folder in ("subagents", "tool-results") for path in (home / folder).rglob("*")]
-    found += home.rglob("*.meta.json")
-    return sorted({path for path in found if path.is_file()})
+    if stem in {session.name, "", ".", ".."} or _is_link(home):
+        return []
+    return sorted(path for path in _walk(home, faults) if _belongs(path, home) and _is_file(path, faults))
+
+
+def _belongs(path: Path, home: Path) -> bool:
+    folders = path.relative_to(home).parts[:-1]
+    return folders[:1] in {("subagents",), ("tool-results",)} or path.name.endswith(".meta.json")
 
 
 def _same_file(one: Source, other: Source) -> bool:

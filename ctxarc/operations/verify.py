@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ctxarc.errors import BadUsage, DigestUnexpected, NoSuchTranscript
@@ -102,6 +103,8 @@ def _compared(archive: Path, sources: Sequence[Source]) -> list[Finding]:
         with Record(archive) as record:
             view = View(record)
             for source in sources:
+                if source.refusal:
+                    raise source.refusal
                 words = _difference(record, _held_of(view, source), source)
                 found += [Finding(SOURCE_DIFFERS, source.label, words)] if words else []
     return found
@@ -121,14 +124,25 @@ def _difference(record: Record, state: State, source: Source) -> str:
             same = reader.size == state.entry.source_bytes and reader.digest() == state.entry.source_sha256
             if same:
                 return ""
-            turn, _, byte = first_difference(record, state, reader)
             name = state.name.decode()
-            if byte >= state.entry.source_bytes:
-                more = "1 byte" if reader.size - byte == 1 else f"{reader.size - byte} bytes"
-                return f"{source.label}: {more} more than what is held of {name}, behind the {byte} bytes that are"
+            if _only_grew(state, reader):
+                there = state.entry.source_bytes
+                more = "1 byte" if reader.size - there == 1 else f"{reader.size - there} bytes"
+                return f"{source.label}: {more} more than what is held of {name}, behind the {there} bytes that are"
+            turn, _, byte = first_difference(record, state, reader)
             return f"{source.label}: differs from what is held of {name} from turn {turn}, byte {byte}, on"
     except SourceFault as fault:
         raise fault.refusal from fault
+
+
+def _only_grew(state: State, reader: SourceReader) -> bool:
+    """Whether a source begins with all that was captured of it, what was left out of that included, and goes on."""
+    if reader.size <= state.entry.source_bytes:
+        return False
+    digest = sha256()
+    for piece in reader.pieces(0, state.entry.source_bytes):
+        digest.update(piece)
+    return digest.digest() == state.entry.source_sha256
 
 
 def _result(

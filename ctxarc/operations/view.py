@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxarc.errors import Ambiguous, NoSuchTranscript
+from ctxarc.errors import Ambiguous, BadUsage, NoSuchTranscript
 from ctxarc.model import ByteRange
 
 if TYPE_CHECKING:
@@ -52,10 +52,13 @@ class View:
         """The transcript called ``name``, or whose name alone begins so; the only one, where ``name`` is ``None``.
 
         Raises:
+            BadUsage: the name is empty, and so the beginning of any.
             NoSuchTranscript: none is meant.
             Ambiguous: several could be.
 
         """
+        if name == "":
+            raise BadUsage("'' is no transcript's name", hint="`ctxarc ls ARCHIVE` lists the names; or leave it out")
         if name is not None and (state := self._exact(name)):
             return state
         names = self.names()
