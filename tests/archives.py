@@ -442,6 +442,12 @@ class Watch:
 
 def die_at(number: int, action: str, archive: Path) -> str:
     """Do ``action`` and die at its call ``number``; of a write, half is done."""
+    arm(number)
+    return do(action, archive)
+
+
+def arm(number: int) -> None:
+    """Make this process die at its call ``number`` from now on that changes a file; of a write, half is done."""
     watch: Watch
 
     def at(count: int, name: str, args: tuple[Any, ...]) -> None:
@@ -451,7 +457,6 @@ def die_at(number: int, action: str, archive: Path) -> str:
             os._exit(DIED)
 
     watch = Watch(at)
-    return do(action, archive)
 
 
 def fail_at(number: int, fault: int, names: Sequence[str], action: str, archive: Path) -> tuple[str, int]:

@@ -233,6 +233,12 @@ def test_a_closed_stdout_is_a_refusal() -> None:
 FAULTS = {
     "KeyboardInterrupt()": (130, ""),
     "MemoryError()": (6, "ctxarc: NO_MEMORY: "),
+    'RuntimeError("can\'t start new thread")': (6, "ctxarc: NO_MEMORY: "),
+    "type('ZstdError', (Exception,), {})('cannot compress: Allocation error : not enough memory')": (
+        6,
+        "ctxarc: NO_MEMORY: ",
+    ),
+    "RuntimeError('something else')": (70, "ctxarc: INTERNAL: RuntimeError: something else\nhint: "),
     "OSError(28, 'No space left on device', 'a/b')": (6, "ctxarc: NO_SPACE: a/b: No space left on device\nhint: "),
     "RecursionError('deep\\x1b')": (70, "ctxarc: INTERNAL: RecursionError: deep\\x1b\nhint: "),
 }

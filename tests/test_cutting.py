@@ -282,6 +282,15 @@ def test_a_blob_does_not_end_within_a_surrogate_pair(name: str) -> None:
     assert not indivisible(raw, in_string=True).intersection(cuts(name, raw))
 
 
+@every_cutter
+@pytest.mark.parametrize("shift", range(8))
+def test_no_cell_of_what_is_no_blob_makes_a_place_within_an_escape(name: str, shift: int) -> None:
+    # A run of base64 that is too short for a blob, an escape across the border of a cell, and a blob behind it.
+    for escape in (rb"\\", rb"\n", rb"\/", rb"\u0041", rb"\ud83c\udf4e", rb"\\u0041", rb"\\\n"):
+        raw = b"A" * (BLOB // 2 - shift) + escape + b"B" * 2 * BLOB
+        assert not indivisible(raw, in_string=True).intersection(cuts(name, raw)), (name, escape)
+
+
 # ------------------------------------------------------------------------------------------------ places
 
 

@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxarc.model import Hit
+from ctxarc.operations import matching
 from ctxarc.operations.find import FindOptions, count, find
 
 DATA = session(8) + said("the last remark, in which pears and Pears and PEARS are named; caf\u00e9, CAF\u00c9")
@@ -444,6 +445,47 @@ def test_the_command_says_which_limit_was_passed(trap: Path) -> None:
     refusal = one(done)["refusal"]
     assert (done.returncode, refusal["code"], refusal["facts"]["time_limit_seconds"]) == (3, "PATTERN_TIMEOUT", 0.3)
     assert "--time-limit" in refusal["hint"]
+
+
+@linux
+def test_an_interrupt_from_a_terminal_reaches_all_its_processes_and_prints_nothing(trap: Path) -> None:
+    words = command("find", trap, "-E", NEVER, "--time-limit", "20")
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), start_new_session=True
+    ) as process:
+        while not (workers := children(process.pid)) and process.poll() is None:
+            time.sleep(0.01)
+        for worker in workers:
+            while cpu_ticks(worker) < 20:  # it is past its start, and matches
+                time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def cpu_ticks(pid: int) -> int:
+    """Time that a process has computed, in the system's ticks of mostly 10 ms."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return int(fields[11])
+
+
+def test_few_strings_are_decoded_at_a_time_and_no_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line may consist of millions of them."""
+    given: list[list[bytes | memoryview]] = []
+    spans = matching._Exact.spans
+
+    def noting(self: matching._Exact, texts: list[bytes | memoryview]) -> list[matching.Span]:
+        given.append(texts)
+        return spans(self, texts)
+
+    monkeypatch.setattr(matching._Exact, "spans", noting)
+    monkeypatch.setattr("ctxarc.operations.find._LITERALS", 10)
+    words = [f"w{number}" if number % 3 else "" for number in range(100)]
+    stored(tmp_path / "a.ctxa", json.dumps({"words": words}).encode() + b"\n")
+    got = hits(tmp_path / "a.ctxa", "w", as_read=True)
+    assert [hit.text for hit in got] == [word for word in words if word]
+    assert [bytes(text).decode() for texts in given for text in texts] == [word for word in words if word]
+    assert max(map(len, given)) == 10
 
 
 @linux

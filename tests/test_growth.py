@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import Parts
 from cases import NS_A_DAY, digest_of, held, refused, said, session, sha, sound, stored, tree, turns_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxarc.errors import HistoryRewritten, NameTaken, Refusal
 from ctxarc.model import ByteRange, CaptureReport
+from ctxarc.operations import growth
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.info import info
 from ctxarc.operations.ls import captures, ls
@@ -764,3 +766,35 @@ def test_a_source_captured_as_it_grew_has_the_digest_of_those_steps_anywhere(par
                 stored(archive, b"".join(parts[:length]))
             digests.add(digest_of(archive))
         assert len(digests) == 1
+
+
+@pytest.mark.parametrize("left", [b"", FOUR[: ENDS[1]], b"x" * ENDS[2] + said("other")], ids=["empty", "cut", "edited"])
+@pytest.mark.parametrize("first", [FOUR[: ENDS[2]], FOUR[: ENDS[2]] + said("other")], ids=["cut short", "rewritten"])
+def test_a_rewritten_source_that_changes_behind_the_comparison_is_never_stored_under_another_s_digest(
+    first: bytes, left: bytes, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(archive, FOUR)
+    path = archive.parent / "sources" / "s.jsonl"
+    path.write_bytes(first)
+    compare = growth.first_difference
+
+    def changing(*args: Any) -> tuple[int, int, int]:  # noqa: ANN401 - as they are
+        place = compare(*args)
+        path.write_bytes(left)
+        monkeypatch.setattr(growth, "first_difference", compare)
+        return place
+
+    monkeypatch.setattr(growth, "first_difference", changing)
+    result = capture(archive, [Source("s", path)], CaptureOptions(as_new_history=True))
+    sound(archive)
+    assert held(archive) in {first, left}
+    assert result.transcripts[0].source_sha256 == sha(held(archive))
+
+
+def test_a_forged_source_shorter_than_its_last_turn_is_damage_and_no_fault_of_the_source(archive: Path) -> None:
+    stored(archive, FOUR[:-1])
+    parts = Parts(archive)
+    parts.change(0, source_bytes=10)
+    parts.seal()
+    refusal = refused(lambda: stored(archive, FOUR + said("more")))
+    assert (refusal.code, refusal.status) == ("INDEX_MISMATCH", 4)

@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import pytest
-from archives import DIED, Watch, few_bytes, in_child
+from archives import DIED, Watch, arm, few_bytes, in_child
 from cases import (
     command,
     digest_of,
@@ -43,6 +43,7 @@ from ctxarc.auxiliary.segments.index import Index, built
 from ctxarc.auxiliary.segments.part import HEADER, HEADER_FIELDS, MAGIC, VERSION, About, Cuts, Part, part_name
 from ctxarc.errors import Damage, Refusal
 from ctxarc.model import SegmentResult
+from ctxarc.operations import segment as segment_module
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.export import ExportOptions, export
 from ctxarc.operations.info import info
@@ -886,7 +887,7 @@ def test_a_capture_without_new_turns_does_not_read_the_record_for_its_indexes(
     def fail(_: Path) -> str:
         pytest.fail("every file of the record was read")
 
-    monkeypatch.setattr("ctxarc.operations.segment.record_fingerprint", fail)
+    monkeypatch.setattr("ctxarc.operations.side_writer.record_fingerprint", fail)
     result = grown(indexed, DATA)
     assert [(each.scheme, each.new_segments, each.refusal) for each in result.indexes] == [(SCHEME, 0, None)]
 
@@ -1051,7 +1052,7 @@ def leave(archive: Path) -> list[str]:
 def test_what_a_dead_writer_left_is_harmless_named_and_removed(indexed: Path) -> None:
     rows = exported(indexed)
     left = leave(indexed)
-    assert sorted(Index(indexed, SCHEME).superseded) == [part_name(0, 4), part_name(4, 2)]
+    assert [(part.first, part.objects) for part in Index(indexed, SCHEME).parts] == [(0, 6)]
     assert sorted(found(indexed)) == [("LEFTOVER", path) for path in left]
     with Lock(indexed / "auxiliary.lock", 0.0):
         assert found(indexed) == []  # a writer may be at work on them
@@ -1063,15 +1064,7 @@ def test_what_a_dead_writer_left_is_harmless_named_and_removed(indexed: Path) ->
 
 def die_in_segment(number: int, archive: Path) -> str:
     """Extend an index and die before call ``number`` that changes a file; of a write, half is done."""
-    watch: Watch
-
-    def at(count: int, name: str, args: tuple[Any, ...]) -> None:
-        if count == number:
-            if name == "write":
-                watch.real["write"](args[0], bytes(args[1])[: len(args[1]) // 2])
-            os._exit(DIED)
-
-    watch = Watch(at)
+    arm(number)
     segment(archive, [SCHEME])
     return "lived"
 
@@ -1531,3 +1524,35 @@ def test_the_fingerprint_changes_with_names_and_not_with_side_files(small: Path,
     assert record_fingerprint(archive) == first
     (archive / "pack" / "more").write_bytes(b"")
     assert record_fingerprint(archive) != first
+
+
+@pytest.mark.parametrize("when", ["before it is read", "behind the cutting"])
+@pytest.mark.parametrize("instead", ["nothing", "another archive", "a copy"])
+def test_an_archive_that_is_moved_while_it_is_cut_gets_no_index_and_neither_does_what_is_in_its_place(
+    instead: str, when: str, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, other = archive.with_name("moved.ctxa"), archive.with_name("other.ctxa")
+    stored(other, stories(30, 37))
+    if instead == "a copy":
+        shutil.rmtree(other)
+        shutil.copytree(archive, other)
+    before = tree(archive)
+    cut = segment_module._cut
+
+    def moving(*args: Any) -> dict[str, Cuts]:  # noqa: ANN401 - as they are
+        made = cut(*args) if when == "behind the cutting" else None
+        archive.rename(moved)
+        if instead != "nothing":
+            other.rename(archive)
+        return made if made is not None else cut(*args)
+
+    monkeypatch.setattr(segment_module, "_cut", moving)
+    refusal = refused(lambda: segment(archive, [SCHEME]))
+    assert (refusal.code, refusal.status) == ("ARCHIVE_MOVED", 6)
+    assert not (moved / "segments").exists()
+    assert {name: data for name, data in tree(moved).items() if not name.endswith(".lock")} == {
+        name: data for name, data in before.items() if not name.endswith(".lock")
+    }
+    if instead != "nothing":
+        assert not (archive / "segments").exists()
+        sound(archive)

@@ -690,6 +690,19 @@ def test_a_frame_that_does_not_decode_to_what_was_encoded_is_never_stored(
     assert files_of(archive) == before
 
 
+def test_a_machine_without_the_memory_for_a_pack_is_no_damage(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Small:
+        """A decompressor that the system has no memory for."""
+
+        def decompress(self, *_: object, **_named: object) -> bytes:
+            raise zstandard.ZstdError("decompression error: Allocation error : not enough memory")
+
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", Small)
+    with pytest.raises(Refusal) as caught:
+        read(archive, "a#")
+    assert (caught.value.code, caught.value.status) == ("NO_MEMORY", 6)
+
+
 def test_a_frame_has_a_checksum_of_its_own_so_that_stock_zstd_finds_damage(tmp_path: Path) -> None:
     store(tmp_path / "a.ctxa", lines(0, 50))
     stored = pack_file(tmp_path / "a.ctxa").read_bytes()

@@ -43,8 +43,8 @@ _TOKEN = re.compile(
     rb'"(' + _BODY + rb')"[ \t\r\n]*+:(?:[ \t\r\n]*+"(' + _BODY + rb')("?))?|"(' + _BODY + rb')("?)|([\[{])|[\]}]',
     re.DOTALL,
 )
-_KEY, _MEMBER_END, _ALONE_END, _OPENS = 1, 3, 5, 6
-"""The last group of each kind of token; a closing bracket has none."""
+_KEY, _ALONE_END, _OPENS = 1, 5, 6
+"""The last group of a key, of a string alone and of an opening bracket; a key with a string has 3, the rest none."""
 _GOES_ON = re.compile(rb"[ \t\r\n]*+(?:[],}]|\Z)")
 # A line of a document printed over many lines: a member or an element, all of it.
 _MEMBER = re.compile(

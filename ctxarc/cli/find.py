@@ -71,7 +71,8 @@ def command(
     """Find text or a regular expression, with byte ranges.
 
     A line a place: TURN:START-END, which is an address for `ctxarc cat`, and the words around it. Ranges are of the raw
-    bytes, with -t too. The status is 0 where something is found, 1 where nothing is.
+    bytes, with -t too. An expression of ASCII alone matches bytes, so that `.` is one byte of an accented letter; with
+    -t it matches characters. The status is 0 where something is found, 1 where nothing is.
 
     \b
       ctxarc find work.ctxa -t 'no such file'

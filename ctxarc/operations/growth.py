@@ -86,6 +86,8 @@ def _grown(record: Record, number: int, before: Entry, reader: SourceReader) -> 
     if length < reader.size and length and reader.read(length - 1, length) != b"\n":
         keep -= 1
         start -= record.objects.row(_last_object(record, number, before)).length
+        if start < 0:
+            raise IndexMismatch(f"log: {length} bytes of a source, and its last turn alone is longer", path="log")
     growth = Growth("same" if reader.size == length else "grown", keep, start, gaps=gaps)
     _hash(growth, reader, length)
     return growth if growth.source.digest() == before.source_sha256 else None
@@ -122,8 +124,13 @@ def _rewritten(record: Record, state: State, reader: SourceReader, name: str, *,
     gaps = record.gaps(state.runs)
     if gaps and gaps[0].first_turn < turn:
         turn = start = 0
-    growth = Growth("rewritten", turn, start)
-    _hash(growth, reader, start)
+    growth = Growth("rewritten", turn, start, hashed=start, held_bytes=start)
+    # The turns that stay were compared; were they hashed as the source has them now, it may have changed in between.
+    for each in record.turns(state):
+        if each.number >= turn:
+            break
+        growth.source.update(record.turn_bytes(each.object))
+    growth.held = growth.source.copy()
     return growth
 
 

@@ -12,18 +12,17 @@ from ctxarc.auxiliary.segments.part import About, Cuts
 from ctxarc.auxiliary.segments.places import safe
 from ctxarc.errors import BadName, NotAPartition, WouldOverwrite
 from ctxarc.operations.indexes import check_fit, measure
-from ctxarc.operations.segment import result_of, writing
+from ctxarc.operations.segment import result_of
+from ctxarc.operations.side_writer import SideWriter
 from ctxarc.operations.view import View
-from ctxarc.preservation.files import named_faults
-from ctxarc.preservation.lock import Lock
-from ctxarc.preservation.record import Record
-from ctxarc.preservation.scratch import AUXILIARY_LOCK
+from ctxarc.preservation.record import check_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from ctxarc.model import SegmentResult
+    from ctxarc.preservation.record import Record
 
 
 class _Row(NamedTuple):
@@ -58,21 +57,21 @@ def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
 
     """
     _check_name(name)
-    Record(archive).close()
+    check_mark(archive)
     rows = list(_rows(lines, label))
     if not rows:
         raise NotAPartition(f"{label}: no segment in it", hint='a line is {"turn": 0, "start": 0, "end": 120}')
-    with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
-        given, inside = _given(record, rows, label)
+    with SideWriter(archive, lock_wait) as side:
+        given, inside = _given(side.record, rows, label)
         before = None if rebuild else Index(archive, name)
         if before:
-            check_fit(record, before)
-        cuts = _merged(record, before, given)
-        about = About(name, {}, PROJECTION, record.head.root.hex(), own=True)
-        held = measure(record, before).segments if before else 0
-        with writing(archive, lock_wait) as proof:
+            check_fit(side.record, before)
+        cuts = _merged(side.record, before, given)
+        about = About(name, {}, PROJECTION, side.record.head.root.hex(), own=True)
+        held = measure(side.record, before).segments if before else 0
+        with side.writing():
             index.add(archive, cuts, about, None)
-        result = result_of(record, archive, name, None, proof.both())
+        result = result_of(side, name, None)
         return result._replace(new_segments=result.segments - held, cuts_inside_characters=inside)
 
 

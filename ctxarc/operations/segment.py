@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.projection import PROJECTION
 from ctxarc.auxiliary.segments import SCHEMES, index
 from ctxarc.auxiliary.segments.index import Index
 from ctxarc.auxiliary.segments.part import About, Cuts
-from ctxarc.errors import Damage, Internal, Refusal
+from ctxarc.errors import Damage, Refusal
 from ctxarc.model import IndexExtension, SchemeRow, SegmentResult
 from ctxarc.operations.indexes import DEFAULT_SCHEME, check_fit, measure, unknown_scheme
 from ctxarc.operations.progress import Progress, quiet
+from ctxarc.operations.side_writer import SideWriter
 from ctxarc.preservation.files import named_faults
-from ctxarc.preservation.fingerprint import record_fingerprint
-from ctxarc.preservation.lock import Lock
 from ctxarc.preservation.record import Record
-from ctxarc.preservation.scratch import AUXILIARY_LOCK, RECORD_LOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -74,106 +71,71 @@ def segment(
         Damage: an index is damaged, or not of this archive; ``rebuild`` makes it anew.
 
     """
-    Record(archive).close()
     for name in names:
         if name not in SCHEMES:
             raise unknown_scheme(name)
-    with named_faults(archive), Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
+    with SideWriter(archive, lock_wait) as side:
         chosen = list(dict.fromkeys(names)) or _there(archive)
         before = {} if rebuild else {name: Index(archive, name) for name in chosen}
-        _, proof = _build(archive, record, chosen, before, lock_wait=lock_wait, progress=progress)
-        return tuple(result_of(record, archive, name, before.get(name), proof) for name in chosen)
+        _build(side, chosen, before, progress)
+        return tuple(result_of(side, name, before.get(name)) for name in chosen)
 
 
 def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
-    """Extend the indexes that an archive has, after a capture; what cannot be extended says why."""
+    """Extend the indexes that an archive has, after a capture, in one go; what cannot be extended says why.
+
+    No lock is taken where nothing is missing.
+    """
+    names = [index.FOLDER]
     try:
         with named_faults(archive):
             names = [name for name in index.built(archive) if name in SCHEMES]
-            return _extended(archive, names, lock_wait) if names else ()
+            with Record(archive) as record:
+                fitting, damaged = _fitting(record, names)
+                behind = [name for name in fitting if _misses_some(record, fitting[name])]
+            cuts = _extended(archive, behind, lock_wait) if behind else {}
     except Refusal as refusal:
-        return (IndexExtension(index.FOLDER, 0, refusal.as_json()),)
+        return tuple(IndexExtension(name, 0, refusal.as_json()) for name in names)
+    new = {name: IndexExtension(name, len(cuts[name].ends)) for name in behind}
+    return tuple(damaged.get(name) or new.get(name) or IndexExtension(name, 0) for name in names)
 
 
-def _extended(archive: Path, names: Sequence[str], lock_wait: float) -> tuple[IndexExtension, ...]:
-    """All of them in one go, but for those that are damaged; no lock is taken where nothing is missing."""
-    with Record(archive) as record:
-        behind = [name for name in names if not _is_up_to_date(record, name)]
-    if not behind:
-        return tuple(IndexExtension(name, 0) for name in names)
-    found: dict[str, IndexExtension] = {}
-    try:
-        with Lock(archive / AUXILIARY_LOCK, lock_wait), Record(archive) as record:
-            before: dict[str, Index] = {}
-            for name in behind:
-                try:
-                    before[name] = Index(archive, name)
-                    check_fit(record, before[name])
-                except Damage as damage:
-                    before.pop(name, None)
-                    found[name] = IndexExtension(name, 0, damage.as_json())
-            cuts, _ = _build(archive, record, list(before), before, lock_wait=lock_wait, progress=quiet)
-            found |= {name: IndexExtension(name, len(new.ends)) for name, new in cuts.items()}
-    except Refusal as refusal:
-        found = {name: IndexExtension(name, 0, refusal.as_json()) for name in behind}
-    return tuple(found.get(name, IndexExtension(name, 0)) for name in names)
+def _extended(archive: Path, names: Sequence[str], lock_wait: float) -> dict[str, Cuts]:
+    with SideWriter(archive, lock_wait) as side:
+        return _build(side, names, {name: Index(archive, name) for name in names}, quiet)
 
 
-def _is_up_to_date(record: Record, name: str) -> bool:
-    """Whether an index holds all; one that is damaged does not."""
-    try:
-        there = Index(record.path, name)
-        check_fit(record, there)
-    except Damage:
-        return False
-    return next(there.missing(record.head.objects), None) is None
+def _fitting(record: Record, names: Sequence[str]) -> tuple[dict[str, Index], dict[str, IndexExtension]]:
+    """The indexes that are sound and of this archive, and why the others are not."""
+    fitting, damaged = {}, {}
+    for name in names:
+        try:
+            there = Index(record.path, name)
+            check_fit(record, there)
+            fitting[name] = there
+        except Damage as damage:
+            damaged[name] = IndexExtension(name, 0, damage.as_json())
+    return fitting, damaged
 
 
-def _build(  # noqa: PLR0913 - what segment was asked for
-    archive: Path,
-    record: Record,
-    names: Sequence[str],
-    before: dict[str, Index],
-    *,
-    lock_wait: float,
-    progress: Progress,
-) -> tuple[dict[str, Cuts], tuple[str, str]]:
-    """Cut and write what is missing; the new cuts of each scheme, and the record before and behind."""
+def _misses_some(record: Record, of: Index) -> bool:
+    return next(of.missing(record.head.objects), None) is not None
+
+
+def _build(side: SideWriter, names: Sequence[str], before: dict[str, Index], progress: Progress) -> dict[str, Cuts]:
+    """Cut and write what is missing; the new cuts of each scheme."""
     for each in before.values():
-        check_fit(record, each)
-    cuts = _cut(record, before, names, progress)
-    with writing(archive, lock_wait) as proof:
+        check_fit(side.record, each)
+    cuts = _cut(side.record, before, names, progress)
+    with side.writing():
         for name, new in cuts.items():
-            about = About(name, SCHEMES[name].parameters, PROJECTION, record.head.root.hex())
-            index.add(archive, new, about, before.get(name))
-    return cuts, proof.both()
+            about = About(name, SCHEMES[name].parameters, PROJECTION, side.record.head.root.hex())
+            index.add(side.archive, new, about, before.get(name))
+    return cuts
 
 
 def _there(archive: Path) -> list[str]:
     return [name for name in index.built(archive) if name in SCHEMES] or [DEFAULT_SCHEME]
-
-
-class Proof:
-    """Fingerprints of the record's files before something was written beside them, and behind that."""
-
-    def __init__(self, before: str) -> None:
-        self.before, self.after = before, ""
-
-    def both(self) -> tuple[str, str]:
-        """The two."""
-        return self.before, self.after
-
-
-@contextmanager
-def writing(archive: Path, lock_wait: float) -> Iterator[Proof]:
-    """Write side files inside: the record is locked, so that nobody else writes, and its fingerprints are compared."""
-    with Lock(archive / RECORD_LOCK, lock_wait):
-        proof = Proof(record_fingerprint(archive))
-        yield proof
-        proof.after = record_fingerprint(archive)
-    if proof.before != proof.after:
-        message = f"{archive}: the record's files changed while side files were written: {proof.before} became "
-        raise Internal(message + proof.after)
 
 
 def _cut(record: Record, before: dict[str, Index], names: Sequence[str], progress: Progress) -> dict[str, Cuts]:
@@ -195,14 +157,14 @@ def _cut(record: Record, before: dict[str, Index], names: Sequence[str], progres
     return cuts
 
 
-def result_of(record: Record, archive: Path, name: str, before: Index | None, proof: tuple[str, str]) -> SegmentResult:
+def result_of(side: SideWriter, name: str, before: Index | None) -> SegmentResult:
     """What the index of ``name`` holds now, and what it did not ``before``."""
-    now = Index(archive, name)
-    measured = measure(record, now, before)
-    digest_before, digest_after = proof
+    now = Index(side.archive, name)
+    measured = measure(side.record, now, before)
+    digest_before, digest_after = side.proof
     return SegmentResult(
-        archive=str(archive),
-        archive_digest=record.head.root.hex(),
+        archive=str(side.archive),
+        archive_digest=side.record.head.root.hex(),
         scheme=name,
         segments=measured.segments,
         new_segments=measured.new_segments,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import zstandard
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.errors import ChecksumMismatch, IndexMismatch, IoFailed, LimitExceeded
+from ctxarc.errors import ChecksumMismatch, IndexMismatch, IoFailed, LimitExceeded, NoMemory
 from ctxarc.preservation.layout import FRAME_LIMIT, WINDOW_LOG, WINDOW_LOG_LIMIT, PackRow
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ ENDS_MAGIC = 0x184D2A5C
 
 _LINE_FEED = 0x0A
 _PIECE = 1 << 20
+_NO_MEMORY = "Allocation error"
+"""What zstd says where the system has no memory for it."""
 
 
 def encode(turns: Sequence[bytes], level: int) -> tuple[PackRow, bytes]:
@@ -91,6 +93,8 @@ def decode(row: PackRow, stored: bytes, label: str) -> bytes:
             raise ChecksumMismatch(f"{label}: its frame has no checksum of its own", path=label)
         return zstandard.ZstdDecompressor().decompress(stored, max_output_size=row.raw_bytes, allow_extra_data=False)
     except zstandard.ZstdError as error:
+        if _NO_MEMORY in str(error):
+            raise NoMemory(f"{label}: not enough memory to decode it") from error
         raise ChecksumMismatch(f"{label}: no zstd frame that decodes ({error})", path=label) from error
 
 

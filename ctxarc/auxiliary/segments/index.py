@@ -70,7 +70,6 @@ class Index:
 
     Attributes:
         parts: its parts, in order of objects; they do not overlap.
-        superseded: names of files that a larger part has taken in.
 
     Raises:
         Damage: a part is damaged, or of another scheme.
@@ -108,7 +107,6 @@ class Index:
 
     def _open(self) -> None:
         self.parts: list[Part] = []
-        self.superseded: list[str] = []
         _check_folders(self.path.parent.parent, self.scheme)
         if not self.path.is_dir():
             return
@@ -117,8 +115,7 @@ class Index:
         end = 0
         for first, last in spans:
             name = part_name(first, 1 - last - first)
-            if -last < end:
-                self.superseded.append(name)
+            if -last < end:  # taken in by a larger part
                 continue
             label = f"{FOLDER}/{self.scheme}/{name}"
             part = Part(self.path / name, label)

@@ -176,7 +176,7 @@ class Part:
         self._ends = _numbers(view[at + 4 * (self.objects + 1) :])
         if self._starts[0] or self._starts[self.objects] != self.segments:
             raise IndexMismatch(f"{label}: its segments are not {self.segments}", path=label)
-        self.stored_bytes, self.checksum = length, body_checksum
+        self.stored_bytes = length
 
     def holds(self, number: int) -> bool:
         """Whether object ``number`` is in this part."""

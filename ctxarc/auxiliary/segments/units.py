@@ -32,7 +32,7 @@ _IN_BLOBS = (b"\\n", b"\\r", b"\\/")
 _CELL = BLOB // 2
 """A blob covers at least one whole cell of this size, wherever cells begin."""
 _BACK = 4096
-_QUOTE, _BACKSLASH = 0x22, 0x5C
+_BACKSLASH = 0x5C
 _CLOSERS = b":,]}"
 _BEFORE = {0x3A: b'"', 0x2C: b'"}]0123456789el', 0x5B: b":,[", 0x7B: b":,["}
 """What stands before a colon, a comma and an opening bracket that are no part of a string."""
@@ -127,20 +127,22 @@ def _within(turn: bytes, start: int, end: int, cut: Cut) -> list[int]:
 def _blobs(turn: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """The blobs within [start, end)."""
     found = []
-    at = start
+    floor = seen = start  # the last place known to be safe, and the end of the last run, which may lie in an escape
     for cell in range(start, end - _CELL + 1, _CELL):
         stop = cell + _CELL
-        if cell < at or turn.find(b" ", cell, stop) >= 0 or not _is_blob(turn[cell:stop]):
+        if cell < seen or turn.find(b" ", cell, stop) >= 0 or not _is_blob(turn[cell:stop]):
             continue
-        first, last = _blob_start(turn, cell, at), _blob_end(turn, cell, stop, end)
+        first, seen = _blob_start(turn, cell, floor), _blob_end(turn, stop, end)
+        last = safe(turn, seen, floor) if seen < end else end
         if last - first >= BLOB:
             found.append((first, last))
-        at = last
+            floor = last
     return found
 
 
 def _is_blob(cell: bytes) -> bool:
-    return b"\\u" not in cell and not cell.translate(None, _ALPHABET + b"\\")
+    """Whether a cell may lie in a blob; runs of backslashes may not, so that they are counted few times."""
+    return b"\\u" not in cell and b"\\\\" not in cell and not cell.translate(None, _ALPHABET + b"\\")
 
 
 def _blob_start(turn: bytes, at: int, floor: int) -> int:
@@ -154,11 +156,11 @@ def _blob_start(turn: bytes, at: int, floor: int) -> int:
     return safe(turn, at, floor)
 
 
-def _blob_end(turn: bytes, start: int, at: int, end: int) -> int:
+def _blob_end(turn: bytes, at: int, end: int) -> int:
     while at < end:
         run = _RUN.match(turn, at, end)
         at = run.end() if run else at
         if turn[at : at + 2] not in _IN_BLOBS or at + 2 > end:
             break
         at += 2
-    return at if at == end else safe(turn, at, start)
+    return at
