@@ -358,6 +358,21 @@ def test_an_archive_that_may_not_be_read_is_a_refusal_of_the_environment(archive
     assert (done.returncode, one(done)["refusal"]["code"]) == (6, "PERMISSION_DENIED")
 
 
+def test_an_archive_below_a_directory_that_may_not_be_entered_is_not_said_to_be_absent(archive: Path) -> None:
+    before = modes_count()
+    archive.parent.chmod(0o600)
+    done = run("ls", archive, "--json", before=before)
+    archive.parent.chmod(0o700)
+    assert (done.returncode, one(done)["refusal"]["code"]) == (6, "PERMISSION_DENIED")
+
+
+def test_a_dry_run_refuses_the_place_that_a_capture_would_refuse(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(DATA)
+    for more in ([], ["--dry-run"]):
+        done = run("capture", tmp_path / "no" / "such" / "a.ctxa", tmp_path / "s.jsonl", "--json", *more)
+        assert (done.returncode, one(done)["refusal"]["code"]) == (5, "NO_SUCH_ARCHIVE")
+
+
 @pytest.mark.parametrize("args", [["log"], ["cat"], ["find", TEXT], ["show", "s#"]])
 def test_rows_that_were_found_come_first_and_the_refusal_last(args: list[str], long: Path, tmp_path: Path) -> None:
     archive = tmp_path / "a.ctxa"

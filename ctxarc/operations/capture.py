@@ -24,6 +24,7 @@ from ctxarc.operations.storing import ShapeTally, Stored, Storing, left_out_to, 
 from ctxarc.preservation.entry import TEXT_LIMIT, Entry, Origin
 from ctxarc.preservation.files import named_faults
 from ctxarc.preservation.record import Record, is_vacant
+from ctxarc.preservation.scratch import parent_of
 from ctxarc.preservation.writer import DEFAULT_LEVEL, LostRace, RecordWriter
 
 if TYPE_CHECKING:
@@ -278,6 +279,7 @@ def plan(
     """
     options = options or CaptureOptions()
     if is_vacant(archive):
+        parent_of(archive)
         rows = [_planned(None, source, options, claude_dir, now) for source in in_order(sources)]
     else:
         with Record(archive) as record:

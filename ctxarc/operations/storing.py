@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctxarc.preservation.writer import Draft
 
 
-_LAG = 8 << 20
+_LAG = 16 << 20
 """Bytes of turns whose shapes may wait to be counted."""
 
 

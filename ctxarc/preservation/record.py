@@ -440,8 +440,12 @@ def is_vacant(path: Path) -> bool:
 
 def check_mark(path: Path) -> None:
     """Check that ``path`` is an archive that this release reads, by its mark alone."""
-    if not os.path.lexists(path):
-        raise NoSuchArchive(f"{path}: no such archive", archive=str(path))
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NoSuchArchive(f"{path}: no such archive", archive=str(path)) from error
+    except OSError as error:
+        raise from_os_error(error, path) from error
     if not path.is_dir():
         raise NotAnArchive(f"{path}: a file, not an archive", archive=str(path))
     mark = path / "CTXA"

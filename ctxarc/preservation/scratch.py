@@ -37,10 +37,7 @@ class Scratch:
     """
 
     def __init__(self, path: Path) -> None:
-        parent = path.absolute().parent
-        if not parent.is_dir():
-            message = f"{parent}: no such directory to make an archive in"
-            raise NoSuchArchive(message, hint=f"make it first: mkdir -p {parent}", archive=str(path))
+        parent = parent_of(path)
         _remove_dead(parent)
         self.path = parent / f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
         self.path.mkdir()
@@ -66,13 +63,27 @@ class Scratch:
                 raise LostRace from error
             raise
         flush_directory(path.absolute().parent)
-        self.lock.path = path / RECORD_LOCK
+        self.lock.moved(path / RECORD_LOCK)
         return self.lock
 
     def remove(self) -> None:
         """Remove the directory and what was built in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         self.lock.release()
+
+
+def parent_of(path: Path) -> Path:
+    """The directory that a new archive at ``path`` lies in.
+
+    Raises:
+        NoSuchArchive: it is not there.
+
+    """
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        message = f"{parent}: no such directory to make an archive in"
+        raise NoSuchArchive(message, hint=f"make it first: mkdir -p {parent}", archive=str(path))
+    return parent
 
 
 def _remove_dead(parent: Path) -> None:

@@ -8,8 +8,7 @@ longer than models for embeddings read.
 from __future__ import annotations
 
 from ctxarc.auxiliary.segments.places import safe
-from ctxarc.auxiliary.segments.scheme import Scheme
-from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
+from ctxarc.auxiliary.segments.units import LEAST, scheme_in_units
 
 _MOST = 500
 _FULL_STOPS = bytes.maketrans(b"!?", b"..")
@@ -49,14 +48,9 @@ def _places(turn: bytes, start: int, end: int) -> list[int]:
     return places
 
 
-def cut(turn: bytes) -> list[int]:
-    """The ends of the segments of a turn."""
-    return cut_in_units(turn, _places)
-
-
-SCHEME = Scheme(
+SCHEME = scheme_in_units(
     "boundary-v1",
     "at the best border in a window of 200 to 500 bytes",
     {"least_bytes": LEAST, "most_bytes": _MOST},
-    cut,
+    _places,
 )

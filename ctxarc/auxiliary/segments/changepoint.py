@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from ctxarc.auxiliary.segments.places import safe
-from ctxarc.auxiliary.segments.scheme import Scheme
-from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
+from ctxarc.auxiliary.segments.units import LEAST, scheme_in_units
 from ctxarc.auxiliary.segments.vocabulary import blanked
 
 _STEP = 12
@@ -57,14 +56,9 @@ def _steps(text: bytes) -> list[int]:
     return steps
 
 
-def cut(turn: bytes) -> list[int]:
-    """The ends of the segments of a turn."""
-    return cut_in_units(turn, _places)
-
-
-SCHEME = Scheme(
+SCHEME = scheme_in_units(
     "changepoint-v1",
     "where the vocabulary changes, judged without a model",
     {"step_words": _STEP, "shared_permille": round(1000 * _SHARED), "least_bytes": LEAST},
-    cut,
+    _places,
 )

@@ -6,8 +6,7 @@ from bisect import bisect_left
 
 from ctxarc.auxiliary.segments.document import next_border
 from ctxarc.auxiliary.segments.places import safe
-from ctxarc.auxiliary.segments.scheme import Scheme
-from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
+from ctxarc.auxiliary.segments.units import LEAST, scheme_in_units
 
 _TARGET = 900
 _NEAR = 300
@@ -31,14 +30,9 @@ def _places(turn: bytes, start: int, end: int) -> list[int]:
     return places
 
 
-def cut(turn: bytes) -> list[int]:
-    """The ends of the segments of a turn."""
-    return cut_in_units(turn, _places)
-
-
-SCHEME = Scheme(
+SCHEME = scheme_in_units(
     "sized-900-v1",
     "about every 900 bytes: the control",
     {"target_bytes": _TARGET, "near_bytes": _NEAR, "least_bytes": LEAST},
-    cut,
+    _places,
 )

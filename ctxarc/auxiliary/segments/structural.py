@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ctxarc.auxiliary.segments.document import next_border
-from ctxarc.auxiliary.segments.scheme import Scheme
-from ctxarc.auxiliary.segments.units import LEAST, cut_in_units
+from ctxarc.auxiliary.segments.units import LEAST, scheme_in_units
 
 
 def _places(turn: bytes, start: int, end: int) -> list[int]:
@@ -17,9 +16,6 @@ def _places(turn: bytes, start: int, end: int) -> list[int]:
     return places
 
 
-def cut(turn: bytes) -> list[int]:
-    """The ends of the segments of a turn."""
-    return cut_in_units(turn, _places)
-
-
-SCHEME = Scheme("structural-v1", "at headings, blank lines, code fences and list items", {"least_bytes": LEAST}, cut)
+SCHEME = scheme_in_units(
+    "structural-v1", "at headings, blank lines, code fences and list items", {"least_bytes": LEAST}, _places
+)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from ctxarc.auxiliary.jsontext import is_json_like
 from ctxarc.auxiliary.segments.places import is_escaped, safe
+from ctxarc.auxiliary.segments.scheme import Scheme
 
 LEAST = 200
 """Bytes of the shortest segment, but for turns that are shorter; and of the shortest text that is a unit."""
@@ -37,6 +38,11 @@ _CLOSERS = b":,]}"
 _BEFORE = {0x3A: b'"', 0x2C: b'"}]0123456789el', 0x5B: b":,[", 0x7B: b":,["}
 """What stands before a colon, a comma and an opening bracket that are no part of a string."""
 _BLANKS = b" \t"
+
+
+def scheme_in_units(name: str, about: str, parameters: dict[str, int], cut: Cut) -> Scheme:
+    """The scheme that cuts each unit of a turn by ``cut``."""
+    return Scheme(name, about, parameters, lambda turn: cut_in_units(turn, cut))
 
 
 def cut_in_units(turn: bytes, cut: Cut) -> list[int]:
