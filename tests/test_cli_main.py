@@ -507,3 +507,10 @@ def test_an_interrupt_ends_quietly(shelf: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_an_interrupt_while_the_program_is_loaded_ends_quietly_too(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    words = [sys.executable, "-m", "ctxarc", "--version"]
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -41,6 +41,7 @@ class _Pattern:
         return re.compile(self._source, self._flags).match
 
 
+_BLANKS = " \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 # Numbers stay text: nothing here needs their value, and Python refuses to convert very long ones.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -85,10 +86,13 @@ def shape_of(raw: bytes) -> Shape:
         return Shape.BLANK
     start = len(_BOM) if raw.startswith(_BOM) else 0
     try:
-        _DECODER.decode((raw[start:] if start else raw).decode("utf-8", "surrogatepass"))
+        text = (raw[start:] if start else raw).decode("utf-8", "surrogatepass")
+        _, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip(_BLANKS)))
+        if not text[end:].strip(_BLANKS):
+            return Shape.JSON
     except (ValueError, RecursionError):
-        return _shape_of_odd(raw, start)
-    return Shape.JSON
+        pass
+    return _shape_of_odd(raw, start)
 
 
 def _shape_of_odd(raw: bytes, start: int) -> Shape:
