@@ -190,6 +190,48 @@ class NotAPartition(Refused):
     default_hint = "every turn named in the file needs segments from its byte 0 to its end, without gap or overlap"
 
 
+class Incomparable(Refused):
+    """Vectors of different identities: there is no number that compares them."""
+
+    code = "INCOMPARABLE"
+    default_hint = "`ctxarc info ARCHIVE` lists the identities that are held; embed the question with the same model"
+
+
+class IdentityUnstated(Refused):
+    """Vectors that do not say what made them."""
+
+    code = "IDENTITY_UNSTATED"
+    default_hint = "state it with --model MODEL and --revision REVISION, or beside the vector"
+
+
+class PartialCoverage(Refused):
+    """Less of the record has a vector than was required."""
+
+    code = "PARTIAL_COVERAGE"
+    default_hint = "`ctxarc export ARCHIVE --missing` gives what has no vector yet"
+
+
+class OverBudget(Refused):
+    """The search would take longer than it may."""
+
+    code = "OVER_BUDGET"
+    default_hint = "install NumPy, or allow more with --budget SECONDS"
+
+
+class UnknownSegment(Refused):
+    """Vectors for a segment that the index does not hold."""
+
+    code = "UNKNOWN_SEGMENT"
+    default_hint = "vectors are for the ids of `ctxarc export` of this archive and scheme"
+
+
+class MalformedVectors(Refused):
+    """Vectors that are none: of mixed widths, not finite, all zero, or given twice."""
+
+    code = "MALFORMED_VECTORS"
+    default_hint = "nothing was stored; a row is {\"id\": ..., \"vector\": [numbers]}"
+
+
 class PatternTimeout(Refused):
     """A regular expression took longer than its time limit."""
 
@@ -301,6 +343,13 @@ class NoSuchScheme(Missing):
     default_hint = "`ctxarc segment ARCHIVE --list` lists the schemes, and which of them have an index"
 
 
+class NoSuchVectors(Missing):
+    """No vectors are attached."""
+
+    code = "NO_SUCH_VECTORS"
+    default_hint = "`ctxarc export` gives the texts to embed, and `ctxarc attach` takes their vectors"
+
+
 # ---------------------------------------------------------------------------------------------------- environment
 
 
@@ -351,6 +400,33 @@ class IoFailed(Environment):
 
     code = "IO_FAILED"
     default_hint = "the archive is as it was; look at the medium"
+
+
+class ServerUnreachable(Environment):
+    """The server of a model does not answer."""
+
+    code = "SERVER_UNREACHABLE"
+    default_hint = "start it, or say where it is with --server URL"
+
+
+class ServerRefused(Environment):
+    """The server of a model answers, and not with vectors."""
+
+    code = "SERVER_REFUSED"
+    default_hint = "look at the name of the model, the key, and the server's own log"
+
+
+class ProgramFailed(Environment):
+    """A program that makes vectors ended with a fault, or gave something else."""
+
+    code = "PROGRAM_FAILED"
+    default_hint = "it reads the lines of `ctxarc export` and writes those that `ctxarc attach` takes"
+
+
+class MissingPackage(Environment):
+    """An optional package is not installed."""
+
+    code = "MISSING_PACKAGE"
 
 
 # ---------------------------------------------------------------------------------------------------------- fault

@@ -398,7 +398,180 @@ class IndexInfo(NamedTuple):
     refusal: dict[str, object] | None = None
 
 
-_LEFT_OUT = {"days_left", "refusal", "base64", "cuts_inside_characters"}
+class VectorsInfo(NamedTuple):
+    """Vectors of one identity, as ``info`` lists them; ``coverage`` is a share of the segments in their index."""
+
+    scheme: str
+    identity_fingerprint: str
+    identity: dict[str, object]
+    segments: int
+    coverage: float
+    files: int
+    bytes: int
+    refusal: dict[str, object] | None = None
+
+
+class WordsInfo(NamedTuple):
+    """A word index as ``info`` lists it; ``coverage`` is a share of the distinct turns."""
+
+    scheme: str
+    coverage: float
+    files: int
+    bytes: int
+    refusal: dict[str, object] | None = None
+
+
+class AttachResult(NamedTuple):
+    """What ``attach`` stored: ``attached`` counts the segments that have a vector now and had none.
+
+    ``already_attached`` counts those that had one, which stays as it is. ``coverage`` is a share of the segments in
+    the index. ``preservation_digest_before`` and ``_after`` are SHA-256 over all files of the record.
+    """
+
+    archive: str
+    archive_digest: str
+    scheme: str
+    attached: int
+    already_attached: int
+    segments_in_index: int
+    coverage: float
+    identity: dict[str, object]
+    identity_fingerprint: str
+    vectors_bytes: int
+    preservation_digest_before: str
+    preservation_digest_after: str
+    preservation_unchanged: bool
+
+
+class ShareOfRecord(NamedTuple):
+    """What was searched, as shares of the segments in the index, and of the distinct bytes and turns."""
+
+    segments: float
+    bytes: float
+    turns: float
+
+
+class Elsewhere(NamedTuple):
+    """Another place that a hit stands for: ``why`` is ``turn`` (the same turn again) or ``text`` (the same text)."""
+
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    cite: str
+    why: str
+
+
+class AddressHit(NamedTuple):
+    """A place that answers a question.
+
+    ``ranks`` has the rank in each channel that found it. ``matched`` are the words of the question that stand in it.
+    ``echo`` says that its turn contains the question itself. ``also_at`` lists at most 100 of ``places`` - 1 others.
+    """
+
+    rank: int
+    score: float
+    ranks: dict[str, int]
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    digest_verified: bool
+    cite: str
+    text: str
+    matched: tuple[str, ...]
+    echo: bool
+    places: int
+    also_at: tuple[Elsewhere, ...]
+
+
+class AddressResult(NamedTuple):
+    """The answer to one question: what was searched, and how, and the hits.
+
+    ``identity`` is that of the vectors, and ``None`` in the lexical channel. ``warnings`` are sentences.
+    """
+
+    archive: str
+    archive_digest: str
+    channel: str
+    scheme: str
+    identity: dict[str, object] | None
+    identity_fingerprint: str | None
+    searched: int
+    segments_in_index: int
+    coverage: ShareOfRecord
+    backend: str | None
+    centred: bool | None
+    role: str | None
+    transcript: str | None
+    echoes: int
+    warnings: tuple[str, ...]
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+    hits: tuple[AddressHit, ...]
+    id: str | None = None
+
+
+class EmbedEstimate(NamedTuple):
+    """What ``embed`` is going to do.
+
+    ``with_vector`` segments have a vector already; ``texts`` are sent, of ``characters`` in all, in ``calls`` calls
+    that take about ``estimated_seconds``; ``known_texts`` have a vector at another segment, and are not sent.
+    ``canaries`` says whether texts of ctxarc's own stand for weights that the model does not tell.
+    """
+
+    archive: str
+    archive_digest: str
+    scheme: str
+    segments_in_index: int
+    with_vector: int
+    texts: int
+    known_texts: int
+    characters: int
+    calls: int
+    estimated_seconds: float
+    identity: dict[str, object]
+    identity_fingerprint: str
+    api: str
+    server: str | None
+    document_prefix: str
+    query_prefix: str
+    canaries: bool
+
+
+class EmbedResult(NamedTuple):
+    """What ``embed`` did.
+
+    ``texts`` were sent in ``calls`` calls; ``too_long`` of them were too long for the model and ``skipped`` had no
+    vector that can be compared, and so were left out. ``attached`` counts the segments that have a vector now and had
+    none, ``coverage`` is a share of the segments in the index.
+    """
+
+    archive: str
+    archive_digest: str
+    scheme: str
+    texts: int
+    attached: int
+    too_long: int
+    skipped: int
+    calls: int
+    seconds: float
+    segments_in_index: int
+    coverage: float
+    identity: dict[str, object]
+    identity_fingerprint: str
+    vectors_bytes: int
+    api: str
+    server: str | None
+    document_prefix: str
+    query_prefix: str
+    preservation_digest_before: str
+    preservation_digest_after: str
+    preservation_unchanged: bool
+
+
+_LEFT_OUT = {"days_left", "refusal", "base64", "cuts_inside_characters", "backend", "centred", "id"}
 """Fields that are left out of JSON where they are ``None``; ``text`` is too, where ``base64`` stands for it."""
 
 
