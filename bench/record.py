@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench.common import Figure, NotMeasured, Result, machine, write_result
 from bench.setting import FULL, MAIN_INPUT, QUICK, Setting
+from bench.stages_embed import embed
 from bench.stages_memory import memory
 from bench.stages_segments import segments
 from bench.stages_size import fork, size, turns
@@ -29,9 +30,10 @@ STAGES: dict[str, Callable[[Setting], Result]] = {
     "memory": memory,
     "startup": startup,
     "segments": segments,
+    "embed": embed,
 }
 WITHOUT_CORPUS = frozenset({"startup"})
-WITHOUT_PEER = frozenset({"turns", "fork", "memory"})
+WITHOUT_PEER = frozenset({"turns", "fork", "memory", "embed"})
 RESULTS = REPOSITORY / "bench" / "results"
 
 

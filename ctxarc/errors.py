@@ -229,7 +229,7 @@ class MalformedVectors(Refused):
     """Vectors that are none: of mixed widths, not finite, all zero, or given twice."""
 
     code = "MALFORMED_VECTORS"
-    default_hint = "nothing was stored; a row is {\"id\": ..., \"vector\": [numbers]}"
+    default_hint = 'nothing was stored; a row is {"id": ..., "vector": [numbers]}'
 
 
 class PatternTimeout(Refused):

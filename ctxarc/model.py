@@ -320,6 +320,7 @@ class SegmentResult(NamedTuple):
     bytes_covered_twice: int
     turns_not_fully_covered: int
     index_bytes: int
+    words_bytes: int
     preservation_digest_before: str
     preservation_digest_after: str
     preservation_unchanged: bool

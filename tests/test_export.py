@@ -638,7 +638,7 @@ def test_segment_prints_a_table_and_that_the_record_is_unchanged(archive: Path) 
     assert done.stderr == b""
     head, row, record = done.stdout.decode().splitlines()
     (result,) = segment(archive)
-    assert head.split() == ["scheme", "segments", "new", "median", "covers", "index"]
+    assert head.split() == ["scheme", "segments", "new", "median", "covers", "index", "words"]
     assert row.split()[:3] == [SCHEME, str(result.segments), f"+{result.segments}"]
     assert "100 %" in row
     assert record == f"record   unchanged, {result.preservation_digest_after}"

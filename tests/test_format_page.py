@@ -9,10 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
+from array import array
 from base64 import b64encode
 from hashlib import sha256
 from importlib import import_module
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from struct import Struct, calcsize
 from textwrap import dedent
@@ -23,6 +25,7 @@ import zstandard
 
 from ctxarc import auxiliary, open_archive, preservation
 from ctxarc.auxiliary.segments import part
+from ctxarc.auxiliary.vectors import part as vectors_part
 from ctxarc.operations.capture import CaptureOptions
 from ctxarc.preservation import entry, frames, layout, merkle, naming
 from ctxarc.preservation.blocks import BLOCK, stored_length
@@ -62,6 +65,9 @@ LIMITS = {
     "bytes of a path, a host or a tool": entry.TEXT_LIMIT,
     "bytes of a part of a name": naming.PART_LIMIT,
     "bytes of the description of an index": part.ABOUT_LIMIT,
+    "bytes of the header of vectors": vectors_part.HEADER_LIMIT,
+    "numbers of a vector": vectors_part.DIMENSIONS_LIMIT,
+    "vectors of a file": vectors_part.ROWS_LIMIT,
     "objects": layout.OBJECT_LIMIT,
     "any other number": layout.COUNT_LIMIT,
 }
@@ -150,6 +156,25 @@ def test_the_flags_are_those_of_the_code() -> None:
     flags = {name: int(value) for value, name, _ in rows(section("The flags of an entry"))}
     assert flags == {"NAMED": entry._NAMED, "PARTIAL": entry._PARTIAL, "ORIGIN": entry._ORIGIN}
     assert sum(flags.values()) == entry._KNOWN
+
+
+def test_the_header_and_the_tables_of_vectors_are_those_of_the_code() -> None:
+    header, tables = section("The header of vectors"), section("The rows and the tables of vectors")
+    named = re.findall(r"^\.It Va (.*)$", header, re.MULTILINE)
+    fields = [name for line in named for name in line.split(" , ")]
+    assert fields == ["format", "version", *vectors_part.Header._fields, "checksum"]
+    sizes = [plain(row).split(" Ta ")[0] for row in re.findall(r"^\.It (.* Ta .*)$", tables, re.MULTILINE)][1:]
+    assert len(sizes) == len(vectors_part.Tables._fields)
+    for dimensions, rows_, objects in ((3, 5, 2), (768, 5000, 7), (300_000, 4, 1)):
+        known = {"dimensions": dimensions, "rows": rows_, "objects": objects}
+        known["blocks"] = vectors_part.blocks(dimensions, rows_)
+        values = [
+            sum(prod(known.get(name) or int(name) for name in term.split(" * ")) for term in size.split(" + "))
+            for size in sizes
+        ]
+        lengths = vectors_part.table_lengths(dimensions, rows_, objects)
+        assert values == [count * array(kind).itemsize for kind, count in zip(vectors_part.TYPES, lengths, strict=True)]
+    assert f"fit {vectors_part.BLOCK_BYTES:,} bytes" in tables
 
 
 def test_the_mark_and_the_blocks_are_those_of_the_code() -> None:

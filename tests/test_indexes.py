@@ -45,6 +45,7 @@ from ctxarc.errors import Damage, Refusal
 from ctxarc.model import SegmentResult
 from ctxarc.operations import segment as segment_module
 from ctxarc.operations.capture import CaptureOptions, capture
+from ctxarc.operations.cutting import Made
 from ctxarc.operations.export import ExportOptions, export
 from ctxarc.operations.info import info
 from ctxarc.operations.log import log, log_segments
@@ -75,7 +76,7 @@ WORDS = (
     "stone",
     "wall",
 )
-SIDE = {"segments", "auxiliary.lock"}
+SIDE = {"segments", "words", "auxiliary.lock"}
 
 
 def story(number: int, words: int = 150) -> bytes:
@@ -954,7 +955,7 @@ def test_a_capture_whose_indexes_cannot_even_be_listed_stands(indexed: Path) -> 
 def shrunk(archive: Path) -> Path:
     """Grow an archive and its index, and put the record's older files back beside the newer index."""
     older = archive.parent / "older"
-    shutil.copytree(archive, older, ignore=shutil.ignore_patterns("segments", "*.lock"))
+    shutil.copytree(archive, older, ignore=shutil.ignore_patterns("segments", "words", "*.lock"))
     grown(archive, DATA + stories(6, 10))
     for path in archive.iterdir():
         if path.name not in {*SIDE, "record.lock"}:
@@ -1493,7 +1494,7 @@ def test_the_fingerprint_changes_with_every_byte_of_the_record(small: Path, tmp_
     seen = {first}
     count = 1
     for path in sorted(archive.rglob("*")):
-        if not path.is_file() or path.name.endswith(".lock") or "segments" in path.parts:
+        if not path.is_file() or path.name.endswith(".lock") or {"segments", "words"} & {*path.parts}:
             continue
         whole = path.read_bytes()
         for at in range(len(whole)):
@@ -1537,16 +1538,16 @@ def test_an_archive_that_is_moved_while_it_is_cut_gets_no_index_and_neither_does
         shutil.rmtree(other)
         shutil.copytree(archive, other)
     before = tree(archive)
-    cut = segment_module._cut
+    cut = segment_module.cut_all
 
-    def moving(*args: Any) -> dict[str, Cuts]:  # noqa: ANN401 - as they are
+    def moving(*args: Any) -> dict[str, Made]:  # noqa: ANN401 - as they are
         made = cut(*args) if when == "behind the cutting" else None
         archive.rename(moved)
         if instead != "nothing":
             other.rename(archive)
         return made if made is not None else cut(*args)
 
-    monkeypatch.setattr(segment_module, "_cut", moving)
+    monkeypatch.setattr(segment_module, "cut_all", moving)
     refusal = refused(lambda: segment(archive, [SCHEME]))
     assert (refusal.code, refusal.status) == ("ARCHIVE_MOVED", 6)
     assert not (moved / "segments").exists()

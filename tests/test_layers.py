@@ -1,6 +1,7 @@
 """Imports point at earlier layers only; the layers below the doors neither print, exit nor read the environment.
 
 Layers: ``cli``, ``mcp``, ``bench`` -> ``operations`` -> ``auxiliary`` -> ``preservation`` -> ``errors``, ``model``.
+Beside them stands ``local``, a program of its own around a model, which nothing else imports.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ BELOW = {
     "auxiliary": {"preservation", "base"},
     "preservation": {"base"},
     "base": set(),
+    "local": {"base"},
     "door": {"operations"},
     "program": {"cli"},
 }
@@ -36,7 +38,7 @@ DOORS = {"cli", "mcp", "bench", "program"}
 LAZY = {("ctxarc.cli.main", "get_command"), ("ctxarc", "__getattr__")}
 """The functions that import when they are called: the table of commands, and the package's door to the library."""
 
-PROCESSES = {"ctxarc.operations.regex_worker"}
+PROCESSES = {"ctxarc.operations.regex_worker", "ctxarc.local.__main__"}
 """Modules that are started as processes of their own, and so speak through their stdin and stdout."""
 BY_NAME = {"__import__", "importlib.import_module", "import_module"}
 """Calls that import what no import statement shows."""
@@ -161,6 +163,10 @@ def test_a_module_keeps_to_its_layer(module: str, path: Path) -> None:
         ("ctxarc.model", "from ctxarc.errors import Refusal"),
         ("ctxarc.errors", "from ctxarc.preservation import turns"),
         ("ctxarc", "from ctxarc.cli import main"),
+        ("ctxarc.operations.embed", "from ctxarc.local.models import load_model"),
+        ("ctxarc.cli.embed", "from ctxarc import local"),
+        ("ctxarc.local.__main__", "from ctxarc.operations.export import export"),
+        ("ctxarc.local.models", "print(1)"),
     ],
 )
 def test_a_breach_is_found(module: str, source: str) -> None:

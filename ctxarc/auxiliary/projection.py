@@ -7,6 +7,7 @@ the bytes as UTF-8. Both are total: invalid bytes and lone surrogates become U+F
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.jsontext import ENVELOPE, Literal, decode, strings
@@ -50,3 +51,8 @@ def raw_view(raw: bytes) -> str:
     """Bytes by ``raw-v1``."""
     text = raw.decode("utf-8", "replace")
     return text if text and not text.isspace() else BLANK
+
+
+def text_name(text: str) -> int:
+    """A number of 64 bits that stands for a text: the first bytes of its BLAKE2b, little-endian."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -8,7 +8,7 @@ from typing import cast
 
 import click
 
-from ctxarc.cli.arguments import InWords, archive_argument
+from ctxarc.cli.arguments import InWords, SomePath, archive_argument
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, to_json
@@ -16,6 +16,7 @@ from ctxarc.cli.terminal import plural
 from ctxarc.errors import BadUsage
 from ctxarc.model import ExportHeader, ExportRow, as_json
 from ctxarc.operations.export import METHODS, PROJECTIONS, ExportOptions, batch_request, export
+from ctxarc.operations.vectors_out import export_vectors
 
 _BATCH_LIMIT = 50_000
 """Requests that OpenAI's batch endpoint takes in one file."""
@@ -33,11 +34,12 @@ _BATCH_LIMIT = 50_000
 )
 @click.option("--seed", type=int, metavar="N", help="Draw the random sample number N; 0 unless said.")
 @click.option("--missing", is_flag=True, help="Export segments that have no vector only.")
+@click.option("--vectors", metavar="FINGERPRINT", help="Of these vectors; without --missing: give them back.")
+@click.option("-o", "--output", type=SomePath(), metavar="FILE", help="Write those vectors to FILE, as .npy.")
 @click.option("--distinct", is_flag=True, help="Export each different text once.")
 @click.option(
     "--projection",
     type=click.Choice(PROJECTIONS),
-    default=PROJECTIONS[0],
     help="Text of messages without escapes (json-text-v1, unless said), or bytes as they are.",
 )
 @click.option(
@@ -58,33 +60,43 @@ def command(
     method: str,
     seed: int | None,
     missing: bool,
+    vectors: str | None,
+    output: Path | None,
     distinct: bool,
-    projection: str,
+    projection: str | None,
     form: str,
     model: str | None,
 ) -> int:
     """Export the texts of segments, to be embedded.
 
-    The first line says what the rows are of; vectors for them come back with it. A row has the segment's id, its place
-    and its text. A turn that stands at many places is exported once, at its first.
+    The first line says what the rows are of. A row has the segment's id, its place and its text. A turn that stands at
+    many places is exported once. --vectors with -o gives attached vectors back, with the ids of FILE's rows.
 
     \b
       ctxarc export work.ctxa > views.ndjson
       ctxarc export work.ctxa --sample 500 --distinct
       ctxarc export work.ctxa --format openai-batch --model text-embedding-3-small
+      ctxarc export work.ctxa --vectors 5f0c -o vectors.npy > ids.ndjson
     """  # noqa: D301 - click reads the control character as "keep these lines"
     if (form == "openai-batch") != (model is not None):
         raise BadUsage("--format openai-batch and --model MODEL go together")
     if seed is not None and (sample is None or method != "random"):
         raise BadUsage("--seed is for --sample N --method random")
+    if (vectors is not None and not missing) != (output is not None):
+        raise BadUsage("--vectors FINGERPRINT without --missing and -o FILE go together")
+    if vectors is not None and output is not None:
+        if sample is not None or distinct or projection or model:
+            raise BadUsage("vectors are given back as they are, all of them; only --scheme goes with that")
+        return _give_back(out, archive, scheme, vectors, output)
     options = ExportOptions(
         scheme=scheme,
-        projection=projection,
+        projection=projection or PROJECTIONS[0],
         sample=sample,
         method=method,
         seed=seed or 0,
         distinct=distinct,
         missing=missing,
+        vectors=vectors,
     )
     lines = export(archive, options)
     header = cast("ExportHeader", next(lines))
@@ -98,6 +110,14 @@ def command(
         for row in rows:
             out.write((to_json(row._asdict()) + "\n").encode())
     note_incomplete(out, archive, [])
+    return 0
+
+
+def _give_back(out: Output, archive: Path, scheme: str | None, vectors: str, output: Path) -> int:
+    header, rows = export_vectors(archive, scheme, vectors, output)
+    out.object(header)
+    for row in rows:
+        out.write((to_json(row) + "\n").encode())
     return 0
 
 

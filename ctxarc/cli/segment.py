@@ -25,6 +25,7 @@ from ctxarc.preservation.files import named_faults
 @click.option("--list", "listing", is_flag=True, help="List the schemes, and what the archive has of each.")
 @click.option("--cuts", metavar="FILE", help="Take your own cuts from FILE; - is stdin. Needs --name.")
 @click.option("--name", metavar="NAME", help="Call the index of your own cuts NAME.")
+@click.option("--words/--no-words", default=True, help="Index the words of segments too; done unless said.")
 @click.option("--rebuild", is_flag=True, help="Make an index anew, whatever is wrong with it.")
 @lock_wait_option
 @common_options
@@ -35,15 +36,16 @@ def command(
     listing: bool,
     cuts: str | None,
     name: str | None,
+    words: bool,
     rebuild: bool,
     lock_wait: float,
 ) -> int:
     """Build and extend indexes of segments.
 
     A segment is a range of bytes of a turn, and an index says where they are; the record is not touched, which is
-    proved each time. Indexes of several schemes stand side by side. Without --scheme, those that are there are
-    extended, or boundary-v1 is built. FILE has a JSON object a line with turn, start and end: half-open, in bytes,
-    each turn that it names covered exactly once.
+    proved each time. Indexes of several schemes stand side by side, each with its words. Without --scheme, those that
+    are there are extended, or boundary-v1 is built. FILE has a JSON object a line with turn, start and end: half-open,
+    in bytes, each turn that it names covered exactly once.
 
     \b
       ctxarc segment work.ctxa
@@ -57,13 +59,13 @@ def command(
     if cuts is not None and name is not None:
         if scheme:
             raise BadUsage("--cuts brings cuts, and --scheme makes them; give one of them")
-        return _print(out, [_own(archive, name, cuts, rebuild=rebuild, lock_wait=lock_wait)])
+        return _print(out, [_own(archive, name, cuts, words=words, rebuild=rebuild, lock_wait=lock_wait)])
     with ProgressLine(out) as progress:
-        results = segment(archive, scheme, rebuild=rebuild, lock_wait=lock_wait, progress=progress)
+        results = segment(archive, scheme, words=words, rebuild=rebuild, lock_wait=lock_wait, progress=progress)
     return _print(out, results)
 
 
-def _own(archive: Path, name: str, cuts: str, *, rebuild: bool, lock_wait: float) -> SegmentResult:
+def _own(archive: Path, name: str, cuts: str, *, words: bool, rebuild: bool, lock_wait: float) -> SegmentResult:
     if cuts == "-":
         lines = sys.stdin.buffer.readlines()
     else:
@@ -73,7 +75,7 @@ def _own(archive: Path, name: str, cuts: str, *, rebuild: bool, lock_wait: float
         with named_faults(path), path.open("rb") as stream:
             lines = stream.readlines()
     label = "standard input" if cuts == "-" else cuts
-    return own_cuts(archive, name, lines, label=label, rebuild=rebuild, lock_wait=lock_wait)
+    return own_cuts(archive, name, lines, label=label, words=words, rebuild=rebuild, lock_wait=lock_wait)
 
 
 def _list(out: Output, archive: Path) -> int:
@@ -115,11 +117,12 @@ def _print(out: Output, results: list[SegmentResult] | tuple[SegmentResult, ...]
             f"{each.median_segment_bytes:g} B",
             _share(each.coverage),
             size(each.index_bytes),
+            size(each.words_bytes) if each.words_bytes else "-",
         )
         for each in results
     ]
-    head = ("scheme", "segments", "new", "median", "covers", "index")
-    table(out, head, cells, right=frozenset({1, 2, 3, 4, 5}))
+    head = ("scheme", "segments", "new", "median", "covers", "index", "words")
+    table(out, head, cells, right=frozenset({1, 2, 3, 4, 5, 6}))
     for each in results:
         if each.turns_not_fully_covered:
             out.line(f"{printable(each.scheme)}: {plural(each.turns_not_fully_covered, 'turn')} not covered")

@@ -6,13 +6,17 @@ import json
 from array import array
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
+from itertools import compress
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc.auxiliary.projection import PROJECTION, RAW, raw_view, views
+from ctxarc.auxiliary.vectors.corpus import corpora
 from ctxarc.errors import BadUsage
 from ctxarc.model import ByteRange, Coverage, ExportHeader, ExportRow, as_json
+from ctxarc.operations.corpora import pick
 from ctxarc.operations.indexes import choose
+from ctxarc.operations.segment_ids import segment_id
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 
@@ -40,7 +44,9 @@ class ExportOptions:
             ``random``.
         seed: of the random choice, which is the same on any machine.
         distinct: whether each different text is exported once.
-        missing: whether only segments without a vector are exported. No vectors can be attached yet.
+        missing: whether only segments without a vector are exported; all have none where nothing is attached.
+        vectors: the first digits of the fingerprint of the vectors that ``missing`` is about; the only ones of the
+            scheme where it is ``None``.
 
     """
 
@@ -51,6 +57,7 @@ class ExportOptions:
     seed: int = 0
     distinct: bool = False
     missing: bool = False
+    vectors: str | None = None
 
 
 def export(archive: Path, options: ExportOptions | None = None) -> Iterator[ExportHeader | ExportRow]:
@@ -59,7 +66,7 @@ def export(archive: Path, options: ExportOptions | None = None) -> Iterator[Expo
     Rows are made while they are taken: memory holds a pack of turns, and a number for each row that is chosen.
 
     Raises:
-        NoSuchScheme, Ambiguous: which index, see :func:`choose`.
+        NoSuchScheme, NoSuchVectors, Ambiguous: which index, see :func:`choose`, and which vectors.
         BadUsage: options that make no sense.
         Damage: of the record, or of the index.
 
@@ -80,6 +87,8 @@ def _check(options: ExportOptions) -> None:
         raise BadUsage(f"{options.method!r} is no way to sample; there are {' and '.join(METHODS)}")
     if options.projection not in PROJECTIONS:
         raise BadUsage(f"{options.projection!r} is no projection; there are {' and '.join(PROJECTIONS)}")
+    if options.vectors is not None and not options.missing:
+        raise BadUsage("vectors are named, and not --missing, which is about them")
 
 
 class _Picked(NamedTuple):
@@ -106,11 +115,34 @@ class _Job:
         for _, turn, ends in self._turns():
             self.total += len(ends)
             self._cuts.update(turn.digest + array("Q", ends).tobytes())
+        self.wanted = self._missing() if options.missing else None
+        if self.wanted is not None:
+            self._cuts.update(self.wanted)
 
     def _turns(self) -> Iterator[tuple[str, Turn, Sequence[int]]]:
         """Every distinct turn of the newest states, with its transcript and its segments."""
         for state, turn in self.view.distinct():
             yield state.name.decode(), turn, self.index.ends(turn.object, turn.digest, turn.length)
+
+    def _missing(self) -> bytearray | None:
+        """A one for each segment that has no vector; ``None`` where nothing is attached.
+
+        Raises:
+            NoSuchVectors: vectors are named, and there are none.
+            Ambiguous: there are several sets, and none is named.
+
+        """
+        scheme, named = self.index.scheme, self.options.vectors
+        if named is None and scheme not in {name for name, _ in corpora(self.record.path)}:
+            return None
+        held: dict[tuple[int, bytes], set[tuple[int, int]]] = {}
+        for each in pick(self.record.path, scheme, named).objects():
+            held.setdefault((each.object, each.digest), set()).update(zip(each.starts, each.ends, strict=True))
+        wanted = bytearray()
+        for _, turn, ends in self._turns():
+            there = held.get((turn.object, turn.digest), ())
+            wanted += bytes(span not in there for span in zip([0, *ends], ends, strict=False))
+        return wanted
 
     def _views(self, turn: Turn, ends: Sequence[int]) -> Iterator[tuple[int, int, str]]:
         raw = bytes(self.record.turn_bytes(turn.object))
@@ -126,6 +158,9 @@ class _Job:
         """Choose the rows."""
         firsts = self._firsts() if self.options.distinct else None
         different = None if firsts is None else array("Q", (at for at, first in enumerate(firsts) if at == first))
+        if self.wanted is not None:
+            numbers = range(self.total) if different is None else different
+            different = array("Q", compress(numbers, map(self.wanted.__getitem__, numbers)))
         size = self.total if different is None else len(different)
         wanted = size if self.options.sample is None else min(self.options.sample, size)
         if wanted == size:
@@ -135,12 +170,14 @@ class _Job:
         return _Picked(chosen if different is None else array("Q", (different[at] for at in chosen)), firsts, wanted)
 
     def _firsts(self) -> array[int]:
-        """For each segment the number of the first one with the same text."""
+        """For each segment the number of the first one with the same text; its own where it is not wanted."""
         places: dict[bytes, int] = {}
         firsts = array("Q")
         for _, turn, ends in self._turns():
             for _, _, text in self._views(turn, ends):
-                firsts.append(places.setdefault(blake2b(text.encode(), digest_size=16).digest(), len(firsts)))
+                name = blake2b(text.encode(), digest_size=16).digest()
+                is_left_out = self.wanted is not None and not self.wanted[len(firsts)]
+                firsts.append(len(firsts) if is_left_out else places.setdefault(name, len(firsts)))
         return firsts
 
     def header(self, archive: Path, picked: _Picked) -> ExportHeader:
@@ -219,11 +256,6 @@ class _Job:
                     yield ExportRow(segment_id(digest, start, end), name, turn.number, start, end, digest, text)
                     wanted = -1 if numbers is None else next(numbers, -1)
                 number += 1
-
-
-def segment_id(digest: str, start: int, end: int) -> str:
-    """The id of a segment: a citation of its bytes, valid wherever they are held."""
-    return f"ctxa:{digest[:32]}:{start}-{end}"
 
 
 def _share(part: int, whole: int) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.segments import SCHEMES
 from ctxarc.auxiliary.segments.index import NAME, Index, built, misfit, rebuild_hint
+from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Ambiguous, IndexMismatch, NoSuchScheme
 from ctxarc.operations.view import View
 
@@ -109,7 +110,7 @@ def check_fit(record: Record, of: Index) -> None:
 
     """
     for part in of.parts:
-        message = misfit(record, part)
+        message = misfit(record, part, of_scheme=not isinstance(of, Words))
         if message:
             facts = {"path": part.label, "covered": part.first + part.objects, "objects": record.head.objects}
             raise IndexMismatch(f"{part.label}: {message}", hint=rebuild_hint(of.scheme), **facts)

@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxarc.operations import cat, export, extract, find, info, log, ls, repack, segment, show, verify
+from ctxarc.operations import attach, cat, embed, export, extract, find, info, log, ls, repack, segment, show, verify
+from ctxarc.operations.attach import AttachOptions
 from ctxarc.operations.capture import CaptureOptions, capture
+from ctxarc.operations.embed import EmbedOptions
 from ctxarc.operations.export import ExportOptions
 from ctxarc.operations.find import FindOptions
 from ctxarc.operations.repack import REPACK_LEVEL
 from ctxarc.operations.sources import discover
+from ctxarc.operations.vector_inputs.files import open_vectors, read_export
 from ctxarc.preservation.record import check_mark, is_vacant
 
 if TYPE_CHECKING:
@@ -90,9 +93,11 @@ class Archive:
         fields = {name: getattr(given, name) for name in FindOptions.__slots__}
         return find.find(self.path, FindOptions(**fields | {"patterns": (*given.patterns, *patterns)}))
 
-    def segment(self, *schemes: str, rebuild: bool = False, lock_wait: float = 10.0) -> tuple[model.SegmentResult, ...]:
-        """Build or extend indexes of segments; without a scheme, those that there are."""
-        return segment.segment(self.path, schemes, rebuild=rebuild, lock_wait=lock_wait)
+    def segment(
+        self, *schemes: str, words: bool = True, rebuild: bool = False, lock_wait: float = 10.0
+    ) -> tuple[model.SegmentResult, ...]:
+        """Build or extend indexes of segments, and of their words; without a scheme, those that there are."""
+        return segment.segment(self.path, schemes, words=words, rebuild=rebuild, lock_wait=lock_wait)
 
     def schemes(self) -> tuple[model.SchemeRow, ...]:
         """The schemes that can be built, and what the archive has of each."""
@@ -107,6 +112,22 @@ class Archive:
     def export(self, options: ExportOptions | None = None) -> Iterator[model.ExportHeader | model.ExportRow]:
         """A header, and then the segments with the texts that a model should see."""
         return export.export(self.path, options)
+
+    def attach(
+        self,
+        vectors: str | os.PathLike[str],
+        *,
+        export: str | os.PathLike[str] | None = None,
+        options: AttachOptions | None = None,
+    ) -> model.AttachResult:
+        """Store the vectors in a file, beside the ``export`` that they answer where they do not name their segments."""
+        answered = None if export is None else read_export(Path(export))
+        with open_vectors(Path(vectors)) as stream:
+            return attach.attach(self.path, stream, os.fspath(vectors), answered=answered, options=options)
+
+    def embed(self, options: EmbedOptions) -> model.EmbedResult:
+        """Have the user's own model embed every segment that has no vector yet."""
+        return embed.embed(self.path, options)
 
     def extract(
         self, directory: str | os.PathLike[str], names: Sequence[str] = (), *, at: int | None = None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ctxarc.auxiliary.projection import views
 from ctxarc.auxiliary.records import excerpt, read_record
 from ctxarc.model import SegmentRow, TurnRow
-from ctxarc.operations.export import segment_id
 from ctxarc.operations.indexes import choose
+from ctxarc.operations.segment_ids import segment_id
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 

@@ -10,7 +10,9 @@ from ctxarc.auxiliary.segments import SCHEMES, index
 from ctxarc.auxiliary.segments.index import NAME, Index
 from ctxarc.auxiliary.segments.part import About, Cuts
 from ctxarc.auxiliary.segments.places import safe
+from ctxarc.auxiliary.words import index as word_index
 from ctxarc.errors import BadName, NotAPartition, WouldOverwrite
+from ctxarc.operations.cutting import Job, words_of
 from ctxarc.operations.indexes import check_fit, measure
 from ctxarc.operations.segment import result_of
 from ctxarc.operations.side_writer import SideWriter
@@ -36,7 +38,14 @@ class _Row(NamedTuple):
 
 
 def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
-    archive: Path, name: str, lines: Iterable[bytes], *, label: str, rebuild: bool = False, lock_wait: float = 10.0
+    archive: Path,
+    name: str,
+    lines: Iterable[bytes],
+    *,
+    label: str,
+    words: bool = True,
+    rebuild: bool = False,
+    lock_wait: float = 10.0,
 ) -> SegmentResult:
     """Make an index called ``name`` of a user's own cuts, or add to it.
 
@@ -46,6 +55,7 @@ def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
         lines: JSON objects with ``turn``, ``start`` and ``end`` (or ``start_byte``, ``end_byte``), and ``transcript``
             where the archive holds several; in any order.
         label: what messages call the file.
+        words: whether their word index is built too; one that is there is dropped, else.
         rebuild: whether what the index held before is dropped.
         lock_wait: seconds to wait for another writer of either plane.
 
@@ -71,6 +81,8 @@ def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
         held = measure(side.record, before).segments if before else 0
         with side.writing():
             index.add(archive, cuts, about, None)
+            made = words_of(side.record, Job(name, Index(archive, name), words))
+            word_index.add(archive, name, made.words, made.kept)
         result = result_of(side, name, None)
         return result._replace(new_segments=result.segments - held, cuts_inside_characters=inside)
 

@@ -1,4 +1,4 @@
-"""``segment``: build and extend the indexes of schemes, beside a record that is proved to stay as it is."""
+"""``segment``: build and extend the indexes of schemes, and of their words, beside a record that stays as it is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from ctxarc.auxiliary.projection import PROJECTION
 from ctxarc.auxiliary.segments import SCHEMES, index
 from ctxarc.auxiliary.segments.index import Index
 from ctxarc.auxiliary.segments.part import About, Cuts
+from ctxarc.auxiliary.words import index as word_index
+from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Damage, Refusal
 from ctxarc.model import IndexExtension, SchemeRow, SegmentResult
+from ctxarc.operations.cutting import Job, cut_all
 from ctxarc.operations.indexes import DEFAULT_SCHEME, check_fit, measure, unknown_scheme
 from ctxarc.operations.progress import Progress, quiet
 from ctxarc.operations.side_writer import SideWriter
@@ -46,10 +49,11 @@ def _listed(record: Record, name: str, *, built: bool) -> SchemeRow:
     return row._replace(segments=measured.segments, coverage=measured.coverage)
 
 
-def segment(
+def segment(  # noqa: PLR0913 - what is built, and how
     archive: Path,
     names: Sequence[str] = (),
     *,
+    words: bool = True,
     rebuild: bool = False,
     lock_wait: float = 10.0,
     progress: Progress = quiet,
@@ -59,6 +63,7 @@ def segment(
     Args:
         archive: the archive.
         names: schemes; without any, those that have an index, else DEFAULT_SCHEME.
+        words: whether their word indexes are built too; else those that are there are left as they are.
         rebuild: whether indexes that are there are made anew.
         lock_wait: seconds to wait for another writer of either plane.
         progress: told how many bytes of turns were cut.
@@ -76,9 +81,20 @@ def segment(
             raise unknown_scheme(name)
     with SideWriter(archive, lock_wait) as side:
         chosen = list(dict.fromkeys(names)) or _there(archive)
-        before = {} if rebuild else {name: Index(archive, name) for name in chosen}
-        _build(side, chosen, before, progress)
-        return tuple(result_of(side, name, before.get(name)) for name in chosen)
+        jobs = [_job(side, name, words=words, rebuild=rebuild) for name in chosen]
+        _build(side, jobs, progress)
+        return tuple(result_of(side, job.scheme, job.before) for job in jobs)
+
+
+def _job(side: SideWriter, name: str, *, words: bool, rebuild: bool = False) -> Job:
+    """What is to be built for a scheme."""
+    if rebuild:
+        return Job(name, None, words)
+    job = Job(name, Index(side.archive, name), words, Words(side.archive, name) if words else None)
+    for each in (job.before, job.words_before):
+        if each:
+            check_fit(side.record, each)
+    return job
 
 
 def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
@@ -91,8 +107,8 @@ def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
         with named_faults(archive):
             names = [name for name in index.built(archive) if name in SCHEMES]
             with Record(archive) as record:
-                fitting, damaged = _fitting(record, names)
-                behind = [name for name in fitting if _misses_some(record, fitting[name])]
+                damaged = _damaged(record, names)
+                behind = [name for name in names if name not in damaged and _is_behind(record, name)]
             cuts = _extended(archive, behind, lock_wait) if behind else {}
     except Refusal as refusal:
         return tuple(IndexExtension(name, 0, refusal.as_json()) for name in names)
@@ -102,59 +118,46 @@ def extend(archive: Path, *, lock_wait: float) -> tuple[IndexExtension, ...]:
 
 def _extended(archive: Path, names: Sequence[str], lock_wait: float) -> dict[str, Cuts]:
     with SideWriter(archive, lock_wait) as side:
-        return _build(side, names, {name: Index(archive, name) for name in names}, quiet)
+        with_words = word_index.built(archive)
+        return _build(side, [_job(side, name, words=name in with_words) for name in names], quiet)
 
 
-def _fitting(record: Record, names: Sequence[str]) -> tuple[dict[str, Index], dict[str, IndexExtension]]:
-    """The indexes that are sound and of this archive, and why the others are not."""
-    fitting, damaged = {}, {}
+def _damaged(record: Record, names: Sequence[str]) -> dict[str, IndexExtension]:
+    """Why indexes, or those of their words, are not sound or not of this archive."""
+    damaged = {}
     for name in names:
         try:
-            there = Index(record.path, name)
-            check_fit(record, there)
-            fitting[name] = there
+            for there in (Index(record.path, name), Words(record.path, name)):
+                check_fit(record, there)
         except Damage as damage:
             damaged[name] = IndexExtension(name, 0, damage.as_json())
-    return fitting, damaged
+    return damaged
+
+
+def _is_behind(record: Record, name: str) -> bool:
+    """Whether the index of a scheme misses an object, or that of its words, where there is one."""
+    there = [Index(record.path, name), Words(record.path, name)]
+    return any(_misses_some(record, each) for each in there if each.parts or not isinstance(each, Words))
 
 
 def _misses_some(record: Record, of: Index) -> bool:
     return next(of.missing(record.head.objects), None) is not None
 
 
-def _build(side: SideWriter, names: Sequence[str], before: dict[str, Index], progress: Progress) -> dict[str, Cuts]:
-    """Cut and write what is missing; the new cuts of each scheme."""
-    for each in before.values():
-        check_fit(side.record, each)
-    cuts = _cut(side.record, before, names, progress)
+def _build(side: SideWriter, jobs: Sequence[Job], progress: Progress) -> dict[str, Cuts]:
+    """Cut what is missing, look up its words, and write both; the new cuts of each scheme."""
+    made = cut_all(side.record, jobs, progress)
     with side.writing():
-        for name, new in cuts.items():
-            about = About(name, SCHEMES[name].parameters, PROJECTION, side.record.head.root.hex())
-            index.add(side.archive, new, about, before.get(name))
-    return cuts
+        for job in jobs:
+            about = About(job.scheme, SCHEMES[job.scheme].parameters, PROJECTION, side.record.head.root.hex())
+            index.add(side.archive, made[job.scheme].cuts, about, job.before)
+            if job.with_words:
+                word_index.add(side.archive, job.scheme, made[job.scheme].words, made[job.scheme].kept)
+    return {name: each.cuts for name, each in made.items()}
 
 
 def _there(archive: Path) -> list[str]:
     return [name for name in index.built(archive) if name in SCHEMES] or [DEFAULT_SCHEME]
-
-
-def _cut(record: Record, before: dict[str, Index], names: Sequence[str], progress: Progress) -> dict[str, Cuts]:
-    """Cut what each index misses behind what it holds: one pass over the turns for all schemes."""
-    objects = record.head.objects
-    missing = {name: next(before[name].missing(objects), objects) if name in before else 0 for name in names}
-    cuts = {name: Cuts.empty(first) for name, first in missing.items()}
-    done = 0
-    for number in range(min(missing.values(), default=objects), objects):
-        turn = bytes(record.turn_bytes(number))
-        digest = record.objects.row(number).sha256
-        for name in names:
-            if number < missing[name]:
-                continue
-            held = before[name].ends(number, digest, len(turn)) if name in before else ()
-            cuts[name].add(digest, held or SCHEMES[name].cut(turn))
-        done += len(turn)
-        progress("cutting", done, record.head.object_bytes)
-    return cuts
 
 
 def result_of(side: SideWriter, name: str, before: Index | None) -> SegmentResult:
@@ -174,6 +177,7 @@ def result_of(side: SideWriter, name: str, before: Index | None) -> SegmentResul
         bytes_covered_twice=measured.covered_twice,
         turns_not_fully_covered=measured.not_covered,
         index_bytes=now.stored_bytes,
+        words_bytes=Words(side.archive, name).stored_bytes,
         preservation_digest_before=digest_before,
         preservation_digest_after=digest_after,
         preservation_unchanged=digest_before == digest_after,

@@ -19,41 +19,53 @@ from ctxarc.preservation.objects import digests_of, lengths_of
 from ctxarc.preservation.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 FOLDER = "segments"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 """Names of schemes, which are names of directories."""
-_PART = re.compile(r"([0-9]{12})-([0-9]{12})\.seg")
+_PART = re.compile(r"([0-9]{12})-([0-9]{12})\.[a-z]{3}")
 _ROWS = 8192
 """Rows of the table of objects that are read at a time."""
 _TRIES = 5
 """Times that the parts are listed again since a writer has gathered them meanwhile."""
 
 
-def is_part(path: str) -> bool:
+def _number_span(name: str, suffix: str) -> tuple[int, int] | None:
+    """The first and the last object that a file's name says, if it is the name of a part."""
+    match = _PART.fullmatch(name) if name.endswith(suffix) else None
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def is_part(path: str, kind: type[Index] | None = None) -> bool:
     """Whether ``path``, in an archive, is the place of a part of an index, finished or not."""
+    of = kind or Index
     folder, _, rest = path.partition("/")
     scheme, _, name = rest.partition("/")
-    return folder == FOLDER and bool(NAME.fullmatch(scheme) and _PART.fullmatch(name.removesuffix(".tmp")))
+    known = NAME.fullmatch(scheme) and _number_span(name.removesuffix(".tmp"), of.suffix)
+    return folder == of.folder and bool(known)
 
 
-def built(archive: Path) -> list[str]:
+def built(archive: Path, kind: type[Index] | None = None) -> list[str]:
     """The schemes that have an index in the archive, in order of names."""
-    folder = archive / FOLDER
+    of = kind or Index
+    folder = archive / of.folder
     if folder.is_symlink() or not folder.is_dir():
         return []
-    return sorted(path.name for path in folder.iterdir() if NAME.fullmatch(path.name) and _may_be_index(path))
+    names = (path for path in folder.iterdir() if NAME.fullmatch(path.name))
+    return sorted(path.name for path in names if _may_be_index(path, of.suffix))
 
 
-def _may_be_index(folder: Path) -> bool:
+def _may_be_index(folder: Path, suffix: str) -> bool:
     """Whether there are parts in ``folder``, or it is a link, which is no place of an index and has to be said."""
-    return folder.is_symlink() or (folder.is_dir() and any(_PART.fullmatch(path.name) for path in folder.iterdir()))
+    return folder.is_symlink() or (
+        folder.is_dir() and any(_number_span(path.name, suffix) for path in folder.iterdir())
+    )
 
 
-def _check_folders(archive: Path, scheme: str) -> None:
-    for path in (archive / FOLDER, archive / FOLDER / scheme):
+def _check_folders(archive: Path, scheme: str, kind: type[Index]) -> None:
+    for path in (archive / kind.folder, archive / kind.folder / scheme):
         label = path.relative_to(archive).as_posix()
         if path.is_symlink():
             raise BadMagic(f"{label}: a link where a directory is due; links are not followed", path=label)
@@ -76,9 +88,13 @@ class Index:
 
     """
 
+    folder = FOLDER
+    suffix = ".seg"
+    part_type: type[Part] = Part
+
     def __init__(self, archive: Path, scheme: str) -> None:
         self.scheme = scheme
-        self.path = archive / FOLDER / scheme
+        self.path = archive / self.folder / scheme
         for tries in range(_TRIES):
             try:
                 self._open()
@@ -107,18 +123,17 @@ class Index:
 
     def _open(self) -> None:
         self.parts: list[Part] = []
-        _check_folders(self.path.parent.parent, self.scheme)
+        _check_folders(self.path.parent.parent, self.scheme, type(self))
         if not self.path.is_dir():
             return
-        names = (_PART.fullmatch(path.name) for path in self.path.iterdir())
-        spans = sorted((int(name[1]), -int(name[2])) for name in names if name)
+        spans = (_number_span(path.name, self.suffix) for path in self.path.iterdir())
         end = 0
-        for first, last in spans:
-            name = part_name(first, 1 - last - first)
+        for first, last in sorted((span[0], -span[1]) for span in spans if span):
+            name = part_name(first, 1 - last - first, self.suffix)
             if -last < end:  # taken in by a larger part
                 continue
-            label = f"{FOLDER}/{self.scheme}/{name}"
-            part = Part(self.path / name, label)
+            label = f"{self.folder}/{self.scheme}/{name}"
+            part = self.part_type(self.path / name, label)
             _check_name(part, self.scheme, name)
             if first < end:
                 raise IndexMismatch(f"{label}: overlaps the part before it", path=label)
@@ -204,7 +219,7 @@ def rebuild_hint(scheme: str) -> str:
 
 
 def _check_name(part: Part, scheme: str, name: str) -> None:
-    if part.about.scheme != scheme or part_name(part.first, part.objects) != name:
+    if part.about.scheme != scheme or part_name(part.first, part.objects, name[-4:]) != name:
         message = f"{part.label}: says that it is of {part.about.scheme}, objects {part.first} to "
         message += f"{part.first + part.objects - 1}"
         raise IndexMismatch(message, path=part.label, scheme=part.about.scheme)
@@ -220,42 +235,59 @@ def add(archive: Path, cuts: Cuts, about: About, before: Index | None) -> None:
         before: the index as it is; ``None`` where the new cuts are all of it.
 
     """
-    _check_folders(archive, about.scheme)
-    folder = archive / FOLDER / about.scheme
     whole = gathered(before, cuts) if before and cuts.objects else cuts
-    kept = [part for part in before.parts if part.first < whole.first or not cuts.objects] if before else []
-    names = {part_name(part.first, part.objects) for part in kept}
-    if cuts.objects:
+    new = {whole.name: whole.pack(about)} if cuts.objects else {}
+    kept = [part for part in before.parts if part.first < whole.first or not new] if before else []
+    put(archive, about.scheme, new, kept, Index)
+
+
+def put(archive: Path, scheme: str, new: Mapping[str, bytes], kept: Sequence[Part], kind: type[Index]) -> None:
+    """Write files of new parts, flushed; then remove all others but those of the parts that are ``kept``."""
+    _check_folders(archive, scheme, kind)
+    folder = archive / kind.folder / scheme
+    for name, data in new.items():
         folder.mkdir(parents=True, exist_ok=True)
-        if (folder / whole.name).is_dir():
-            (folder / whole.name).rmdir()
-        replace_file(folder / whole.name, whole.pack(about))
-        for each in (folder, folder.parent, archive):
-            flush_directory(each)
-        names.add(whole.name)
+        if (folder / name).is_dir():
+            (folder / name).rmdir()
+        replace_file(folder / name, data)
+    for each in (folder, folder.parent, archive) if new else ():
+        flush_directory(each)
+    names = {*new, *(part_name(part.first, part.objects, kind.suffix) for part in kept)}
     for path in folder.iterdir() if folder.is_dir() else ():
-        if is_part(f"{FOLDER}/{about.scheme}/{path.name}") and path.name not in names:
+        if is_part(f"{kind.folder}/{scheme}/{path.name}", kind) and path.name not in names:
             with suppress(FileNotFoundError):
                 path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def gathered(index: Index, cuts: Cuts) -> Cuts:
     """``cuts`` behind the parts before them that are smaller than twice what follows."""
+    taken = smaller(index, cuts.first, cuts.objects + len(cuts.ends))
+    if not taken:
+        return cuts
+    whole = Cuts.empty(taken[0].first)
+    for part in taken:
+        part.copy_to(whole)
+    whole.extend(cuts)
+    return whole
+
+
+def smaller(index: Index, first: int, size: int) -> list[Part]:
+    """The parts right before object ``first`` that are each smaller than twice what follows, in order.
+
+    Args:
+        index: the index.
+        first: the first object that a new part holds.
+        size: objects and segments of the new part.
+
+    """
     taken: list[Part] = []
-    first, size = cuts.first, cuts.objects + len(cuts.ends)
-    for part in reversed([part for part in index.parts if part.first < cuts.first]):
+    for part in reversed([part for part in index.parts if part.first < first]):
         weight = part.objects + part.segments
         if part.first + part.objects != first or weight >= 2 * size:
             break
         taken.insert(0, part)
         first, size = part.first, size + weight
-    if not taken:
-        return cuts
-    whole = Cuts.empty(first)
-    for part in taken:
-        part.copy_to(whole)
-    whole.extend(cuts)
-    return whole
+    return taken
 
 
 def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str]]:
@@ -270,15 +302,22 @@ def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str
                 yield from _wrong_cuts(record, part)
 
 
-def misfit(record: Record, part: Part) -> str:
-    """Why a part cannot be one of this record, cut by its scheme; empty where it can. Reads two rows of objects."""
+def misfit(record: Record, part: Part, *, of_scheme: bool = True) -> str:
+    """Why a part cannot be one of this record, cut by its scheme; empty where it can. Reads two rows of objects.
+
+    Args:
+        record: the archive's record.
+        part: the part.
+        of_scheme: whether it has the parameters of its scheme, as those of an index of segments do.
+
+    """
     end = part.first + part.objects
     if end > record.head.objects:
         message = (
             f"covers {end} objects, and the archive has {record.head.objects}: it was replaced by an older state, "
         )
         return message + "or by another archive"
-    scheme = SCHEMES.get(part.about.scheme)
+    scheme = SCHEMES.get(part.about.scheme) if of_scheme else None
     if scheme and (part.about.own or part.about.parameters != scheme.parameters):
         cut = "by a user" if part.about.own else f"with {part.about.parameters}"
         return f"was cut {cut}, and {scheme.name} cuts with {scheme.parameters}"

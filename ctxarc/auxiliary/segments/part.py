@@ -116,12 +116,12 @@ class Cuts(NamedTuple):
         """Number of objects."""
         return len(self.starts) - 1
 
-    def pack(self, about: About) -> bytes:
-        """The whole file."""
+    def pack(self, about: About, magic: bytes = MAGIC, tail: bytes = b"") -> bytes:
+        """The whole file; ``tail`` is what a part of another kind has behind the cuts."""
         said = about.pack()
-        body = b"".join([said, bytes(self.digests), _little(self.starts), _little(self.ends)])
+        body = b"".join([said, bytes(self.digests), little(self.starts), little(self.ends), tail])
         counts = (self.first, self.objects, len(self.ends), HEADER.size + len(body), xxh3_64_intdigest(body))
-        front = HEADER.pack(MAGIC, VERSION, 0, len(said), *counts, 0)[:-8]
+        front = HEADER.pack(magic, VERSION, 0, len(said), *counts, 0)[:-8]
         return front + xxh3_64_intdigest(front).to_bytes(8, "little") + body
 
     @property
@@ -130,12 +130,13 @@ class Cuts(NamedTuple):
         return part_name(self.first, self.objects)
 
 
-def part_name(first: int, objects: int) -> str:
+def part_name(first: int, objects: int, suffix: str = ".seg") -> str:
     """The name of a part with ``objects`` objects from ``first`` on."""
-    return f"{first:012d}-{first + objects - 1:012d}.seg"
+    return f"{first:012d}-{first + objects - 1:012d}{suffix}"
 
 
-def _little(numbers: "array[int]") -> bytes:
+def little(numbers: "array[int]") -> bytes:
+    """The bytes of ``numbers`` as they lie in a file."""
     if sys.byteorder == "big":  # pragma: no cover - files are little-endian
         numbers = numbers[:]
         numbers.byteswap()
@@ -155,12 +156,16 @@ class Part:
 
     """
 
+    magic = MAGIC
+    has_tail = False
+    """Whether something stands behind the cuts."""
+
     def __init__(self, path: Path, label: str) -> None:
         self.label = label
         descriptor = open_file(path, label)
         try:
             length = os.fstat(descriptor).st_size
-            about_bytes, self.first, self.objects, self.segments, body_checksum = _header(descriptor, length, label)
+            about_bytes, self.first, self.objects, self.segments, body_checksum = self._header(descriptor, length)
             self._map = mmap.mmap(descriptor, length, access=mmap.ACCESS_READ)
         finally:
             os.close(descriptor)
@@ -172,11 +177,50 @@ class Part:
         self.about = About.unpack(bytes(view[HEADER.size : at]), label)
         self.digests = view[at : at + _DIGEST * self.objects]
         at += _DIGEST * self.objects
-        self._starts = _numbers(view[at : at + 4 * (self.objects + 1)])
-        self._ends = _numbers(view[at + 4 * (self.objects + 1) :])
-        if self._starts[0] or self._starts[self.objects] != self.segments:
+        self.starts = numbers(view[at : at + 4 * (self.objects + 1)])
+        at += 4 * (self.objects + 1)
+        self._ends = numbers(view[at : at + 4 * self.segments])
+        self.tail = view[at + 4 * self.segments :]
+        if self.starts[0] or self.starts[self.objects] != self.segments:
             raise IndexMismatch(f"{label}: its segments are not {self.segments}", path=label)
         self.stored_bytes = length
+
+    def _header(self, descriptor: int, length: int) -> tuple[int, int, int, int, int]:
+        label = self.label
+        if length < HEADER.size:
+            message = f"{label}: {length} bytes, and its header alone has {HEADER.size}"
+            raise Truncated(message, path=label, found=length, expected=HEADER.size)
+        data = read_at(descriptor, 0, HEADER.size, label)
+        magic, version, reserved, about, first, objects, segments, stored, body, checksum = HEADER.unpack(data)
+        if magic != self.magic:
+            raise BadMagic(f"{label}: begins with {magic!r} where {self.magic!r} is due", path=label)
+        if version != VERSION:
+            message = f"{label}: version {version}, and this release reads version {VERSION}"
+            raise UnsupportedVersion(message, path=label, found=version, supported=VERSION)
+        if checksum != xxh3_64_intdigest(data[:-8]):
+            raise ChecksumMismatch(f"{label}: the checksum of its header does not hold", path=label)
+        if reserved:
+            raise UnsupportedVersion(
+                f"{label}: reserved bits {reserved:#x} are set", path=label, found=reserved, supported=0
+            )
+        for name, value, limit in (
+            ("about_bytes", about, ABOUT_LIMIT),
+            ("first", first, OBJECT_LIMIT),
+            ("objects", objects, OBJECT_LIMIT),
+            ("segments", segments, COUNT_LIMIT),
+        ):
+            if value > limit:
+                message = f"{label}: {name} is {value}, and the limit is {limit}"
+                raise LimitExceeded(message, path=label, field=name, found=value, limit=limit)
+        if length != stored:
+            message = f"{label}: {length} bytes, and its header says {stored}"
+            raise Truncated(message, path=label, found=length, expected=stored)
+        cuts = HEADER.size + about + _DIGEST * objects + 4 * (objects + 1 + segments)
+        if stored < cuts or (stored > cuts and not self.has_tail):
+            raise IndexMismatch(
+                f"{label}: {stored} bytes do not hold {objects} objects and {segments} segments", path=label
+            )
+        return about, first, objects, segments, body
 
     def holds(self, number: int) -> bool:
         """Whether object ``number`` is in this part."""
@@ -189,7 +233,7 @@ class Part:
 
     def ends(self, number: int) -> Sequence[int]:
         """Where the segments of object ``number`` end in its turn; empty where it was not cut."""
-        start, end = self._starts[number - self.first], self._starts[number - self.first + 1]
+        start, end = self.starts[number - self.first], self.starts[number - self.first + 1]
         if not start <= end <= self.segments:
             raise IndexMismatch(f"{self.label}: object {number} has segments {start} to {end}", path=self.label)
         ends: Sequence[int] = self._ends[start:end]
@@ -200,52 +244,17 @@ class Part:
         base = len(cuts.ends)
         cuts.digests.extend(self.digests)
         cuts.ends.extend(self._ends)
-        cuts.starts.extend(base + start for start in self._starts[1:])
-
-
-def _header(descriptor: int, length: int, label: str) -> tuple[int, int, int, int, int]:
-    if length < HEADER.size:
-        message = f"{label}: {length} bytes, and its header alone has {HEADER.size}"
-        raise Truncated(message, path=label, found=length, expected=HEADER.size)
-    data = read_at(descriptor, 0, HEADER.size, label)
-    magic, version, reserved, about, first, objects, segments, stored, body, checksum = HEADER.unpack(data)
-    if magic != MAGIC:
-        raise BadMagic(f"{label}: begins with {magic!r} where {MAGIC!r} is due", path=label)
-    if version != VERSION:
-        message = f"{label}: version {version}, and this release reads version {VERSION}"
-        raise UnsupportedVersion(message, path=label, found=version, supported=VERSION)
-    if checksum != xxh3_64_intdigest(data[:-8]):
-        raise ChecksumMismatch(f"{label}: the checksum of its header does not hold", path=label)
-    if reserved:
-        raise UnsupportedVersion(
-            f"{label}: reserved bits {reserved:#x} are set", path=label, found=reserved, supported=0
-        )
-    for name, value, limit in (
-        ("about_bytes", about, ABOUT_LIMIT),
-        ("first", first, OBJECT_LIMIT),
-        ("objects", objects, OBJECT_LIMIT),
-        ("segments", segments, COUNT_LIMIT),
-    ):
-        if value > limit:
-            message = f"{label}: {name} is {value}, and the limit is {limit}"
-            raise LimitExceeded(message, path=label, field=name, found=value, limit=limit)
-    if length != stored:
-        message = f"{label}: {length} bytes, and its header says {stored}"
-        raise Truncated(message, path=label, found=length, expected=stored)
-    if stored != HEADER.size + about + _DIGEST * objects + 4 * (objects + 1 + segments):
-        raise IndexMismatch(
-            f"{label}: {stored} bytes do not hold {objects} objects and {segments} segments", path=label
-        )
-    return about, first, objects, segments, body
+        cuts.starts.extend(base + start for start in self.starts[1:])
 
 
 def _checksum(body: memoryview) -> int:
     return xxh3_64(body).intdigest()
 
 
-def _numbers(data: memoryview) -> Any:  # noqa: ANN401 - a view or an array, both of numbers
+def numbers(data: memoryview, kind: Any = "I") -> Any:  # noqa: ANN401 - a view or an array, both of numbers
+    """The numbers in ``data``, little-endian, as :mod:`array` calls their ``kind``."""
     if sys.byteorder == "big":  # pragma: no cover - files are little-endian
-        numbers = array("I", bytes(data))
-        numbers.byteswap()
-        return numbers
-    return data.cast("I")
+        swapped = array(kind, bytes(data))
+        swapped.byteswap()
+        return swapped
+    return data.cast(kind)

@@ -6,21 +6,23 @@ last of them are gathered into one whose name spans their serial numbers, and th
 
 from __future__ import annotations
 
-import math
-import re
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxarc.auxiliary.segments.index import NAME, is_partition
+from ctxarc.auxiliary.segments.index import is_partition
+from ctxarc.auxiliary.vectors.folders import FOLDER, check_folders, corpora, is_part, is_part_name, part_name, spans
 from ctxarc.auxiliary.vectors.part import Part, Rows
+from ctxarc.auxiliary.vectors.proving import wrong_numbers
+from ctxarc.auxiliary.vectors.sums import mean_of
 from ctxarc.auxiliary.vectors.writing import NewRows, write_part
-from ctxarc.errors import BadMagic, Damage, IndexMismatch, Truncated
+from ctxarc.errors import Damage, IndexMismatch, Truncated
 from ctxarc.preservation.files import flush_directory
 from ctxarc.preservation.record import Record
 
@@ -32,11 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLDER", "Corpus", "NewRows", "Place", "Rows", "add", "check", "corpora", "is_part"]
 
-FOLDER = "vectors"
 MANY = 16
 """Parts that stand side by side before the last ones are gathered."""
-_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
-_PART = re.compile(r"([0-9]{8})-([0-9]{8})\.vec")
 _TRIES = 5
 """Times that the parts are listed again since a writer has gathered them meanwhile."""
 
@@ -47,46 +46,6 @@ class Place(NamedTuple):
     object: int
     start: int
     end: int
-
-
-def is_part(path: str) -> bool:
-    """Whether ``path``, in an archive, is the place of a part of a corpus, finished or not."""
-    parts = path.split("/")
-    if len(parts) != 4 or parts[0] != FOLDER:  # noqa: PLR2004 - vectors, scheme, fingerprint, file
-        return False
-    scheme, fingerprint, name = parts[1:]
-    known = NAME.fullmatch(scheme) and _FINGERPRINT.fullmatch(fingerprint)
-    return bool(known and _PART.fullmatch(name.removesuffix(".tmp")))
-
-
-def corpora(archive: Path) -> list[tuple[str, str]]:
-    """Scheme and fingerprint of every corpus in the archive, in order."""
-    folder = archive / FOLDER
-    if folder.is_symlink() or not folder.is_dir():
-        return []
-    return sorted(
-        (scheme.name, corpus.name)
-        for scheme in folder.iterdir()
-        if NAME.fullmatch(scheme.name) and scheme.is_dir() and not scheme.is_symlink()
-        for corpus in scheme.iterdir()
-        if _FINGERPRINT.fullmatch(corpus.name) and _may_be_corpus(corpus)
-    )
-
-
-def _may_be_corpus(folder: Path) -> bool:
-    """Whether there are parts in ``folder``, or it is a link, which is no place of vectors and has to be said."""
-    return folder.is_symlink() or (folder.is_dir() and any(_PART.fullmatch(path.name) for path in folder.iterdir()))
-
-
-def _check_folders(archive: Path, scheme: str, fingerprint: str) -> None:
-    at = archive
-    for name in (FOLDER, scheme, fingerprint):
-        at /= name
-        label = at.relative_to(archive).as_posix()
-        if at.is_symlink():
-            raise BadMagic(f"{label}: a link where a directory is due; links are not followed", path=label)
-        if at.exists() and not at.is_dir():
-            raise BadMagic(f"{label}: a file where a directory is due", path=label)
 
 
 class Corpus:
@@ -109,12 +68,13 @@ class Corpus:
     """
 
     def __init__(self, archive: Path, scheme: str, fingerprint: str) -> None:
+        self._scheme, self._fingerprint = scheme, fingerprint
         self.label = f"{FOLDER}/{scheme}/{fingerprint}"
         self._folder = archive / FOLDER / scheme / fingerprint
-        _check_folders(archive, scheme, fingerprint)
+        check_folders(archive, scheme, fingerprint)
         for tries in range(_TRIES):
             try:
-                self._open(fingerprint)
+                self._open()
             except Damage as damage:
                 # A part that was listed and is not there has been gathered into another.
                 gone = isinstance(damage, Truncated) and damage.facts.get("found") is None and "path" in damage.facts
@@ -124,15 +84,16 @@ class Corpus:
                 raise
             break
 
-    def _open(self, fingerprint: str) -> None:
+    def _open(self) -> None:
         self.parts: list[Part] = []
         self.serials: list[tuple[int, int]] = []
         self.bases = [0]
-        for first, last in spans(self._folder):
+        for first, last in spans(self._folder, self.label):
             name = part_name(first, last)
             part = Part(self._folder / name, f"{self.label}/{name}")
-            if part.header.identity.fingerprint != fingerprint:
-                message = f"{part.label}: its vectors are of another identity, {part.header.identity.fingerprint}"
+            there = part.header.identity
+            if (there.scheme, there.fingerprint) != (self._scheme, self._fingerprint):
+                message = f"{part.label}: its vectors are of another identity, {there.fingerprint} of {there.scheme}"
                 raise IndexMismatch(message, path=part.label)
             self.parts.append(part)
             self.serials.append((first, last))
@@ -163,8 +124,8 @@ class Corpus:
 
     @cached_property
     def mean(self) -> list[float]:
-        """The mean of all rows, a float64 number a dimension."""
-        return [math.fsum(sums) / self.rows for sums in zip(*(part.tables.sums for part in self.parts), strict=True)]
+        """The mean of all rows, a dimension the float64 number that is nearest to it: the same in whatever parts."""
+        return mean_of(list(map(sum, zip(*(part.sums for part in self.parts), strict=True))), self.rows)
 
     def objects(self) -> Iterator[Rows]:
         """The rows of every object, part by part."""
@@ -183,36 +144,35 @@ class Corpus:
         number = bisect_right(tables.firsts, at) - 1
         return Place(tables.objects[number], tables.starts[at], tables.ends[at])
 
-    def vector(self, row: int) -> array[float]:
-        """A row, as float32 numbers."""
+    def row_of(self, number: int, start: int, end: int) -> int | None:
+        """The row of a segment of object ``number``; ``None`` where it has none."""
+        for part, base in zip(self.parts, self.bases, strict=False):
+            tables = part.tables
+            at = bisect_left(tables.objects, number)
+            if at < len(tables.objects) and tables.objects[at] == number:
+                row = bisect_left(tables.starts, start, tables.firsts[at], tables.firsts[at + 1])
+                if row < tables.firsts[at + 1] and (tables.starts[row], tables.ends[row]) == (start, end):
+                    return base + row
+        return None
+
+    def stored(self, row: int) -> memoryview:
+        """The bytes of a row: float32, little-endian.
+
+        Raises:
+            ChecksumMismatch: they are not what was written.
+
+        """
         part, at = self._at(row)
         part.prove(at, at + 1)
         size = 4 * self.identity.dimensions
-        return _floats(part.data[at * size : (at + 1) * size])
+        return part.data[at * size : (at + 1) * size]
 
-
-def _floats(data: bytes | memoryview) -> array[float]:
-    vector = array("f", bytes(data))
-    if sys.byteorder == "big":  # pragma: no cover - files are little-endian
-        vector.byteswap()
-    return vector
-
-
-def part_name(first: int, last: int) -> str:
-    """The name of a part that stands for the serial numbers ``first`` to ``last``."""
-    return f"{first:08d}-{last:08d}.vec"
-
-
-def spans(folder: Path) -> list[tuple[int, int]]:
-    """The serial numbers of the parts in ``folder`` that count, in order: what lies within another's is left out."""
-    names = (_PART.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
-    found: list[tuple[int, int]] = []
-    end = 0
-    for first, last in sorted(((int(name[1]), int(name[2])) for name in names if name), key=lambda s: (s[0], -s[1])):
-        if last > end:
-            found.append((first, last))
-            end = last
-    return found
+    def vector(self, row: int) -> array[float]:
+        """A row, as float32 numbers."""
+        vector = array("f", bytes(self.stored(row)))
+        if sys.byteorder == "big":  # pragma: no cover - files are little-endian
+            vector.byteswap()
+        return vector
 
 
 def add(archive: Path, identity: Identity, new: NewRows, archive_digest: str) -> None:
@@ -229,19 +189,21 @@ def add(archive: Path, identity: Identity, new: NewRows, archive_digest: str) ->
 
     """
     fingerprint = identity.fingerprint
-    _check_folders(archive, identity.scheme, fingerprint)
+    check_folders(archive, identity.scheme, fingerprint)
     folder = archive / FOLDER / identity.scheme / fingerprint
-    before = spans(folder)
+    label = f"{FOLDER}/{identity.scheme}/{fingerprint}"
+    before = spans(folder, label)
     serial = before[-1][1] + 1 if before else 1
     folder.mkdir(parents=True, exist_ok=True)
     write_part(folder / part_name(serial, serial), identity, archive_digest, new)
     for each in (folder, folder.parent, folder.parent.parent, archive):
         flush_directory(each)
     if len(before) >= MANY:
-        _gather(archive, identity, archive_digest)
-    keep = {part_name(*span) for span in spans(folder)}
+        with suppress(Damage):  # of an older part, which stays as it is; the new one is stored
+            _gather(archive, identity, archive_digest)
+    keep = {part_name(*span) for span in spans(folder, label)}
     for path in folder.iterdir():
-        if _PART.fullmatch(path.name.removesuffix(".tmp")) and path.name not in keep:
+        if is_part_name(path.name) and path.name not in keep:
             with suppress(FileNotFoundError):
                 path.unlink()
 
@@ -249,8 +211,8 @@ def add(archive: Path, identity: Identity, new: NewRows, archive_digest: str) ->
 def _gather(archive: Path, identity: Identity, archive_digest: str) -> None:
     """Put the last parts, each smaller than twice those behind it, into one."""
     corpus = Corpus(archive, identity.scheme, identity.fingerprint)
-    first, size = len(corpus.parts) - 1, corpus.parts[-1].rows
-    while first and (corpus.parts[first - 1].rows < 2 * size or len(corpus.parts) - first < 2):  # noqa: PLR2004 - two at least
+    first, size = len(corpus.parts) - 2, corpus.parts[-1].rows + corpus.parts[-2].rows
+    while first and corpus.parts[first - 1].rows < 2 * size:
         first -= 1
         size += corpus.parts[first].rows
     folder = archive / FOLDER / identity.scheme / identity.fingerprint
@@ -261,41 +223,49 @@ def _gather(archive: Path, identity: Identity, archive_digest: str) -> None:
 
 def _joined(corpus: Corpus, first: int) -> NewRows:
     """The rows of all parts from ``first`` on, in order of objects and segments."""
-    every = [
-        (rows.object, start, end, rows.first_row + at, rows.digest)
-        for rows in corpus.objects()
-        if rows.first_row >= corpus.bases[first]
-        for at, (start, end) in enumerate(zip(rows.starts, rows.ends, strict=True))
-    ]
-    every.sort()
-    objects, firsts, digests = array("I"), array("I"), bytearray()
-    for at, (number, *_, digest) in enumerate(every):
-        if not objects or objects[-1] != number:
-            objects.append(number)
-            firsts.append(at)
-            digests += digest
-    firsts.append(len(every))
-    starts, ends = array("I", (each[1] for each in every)), array("I", (each[2] for each in every))
-    chunks = (corpus.vector(each[3]).tobytes() for each in every)
-    return NewRows(objects, bytes(digests), firsts, starts, ends, chunks)
+    by_object: dict[int, list[Rows]] = {}
+    for part, base in zip(corpus.parts[first:], corpus.bases[first:], strict=False):
+        for rows in part.objects(base):
+            by_object.setdefault(rows.object, []).append(rows)
+    objects, digests, firsts = array("I", sorted(by_object)), bytearray(), array("I", [0])
+    starts, ends, order = array("I"), array("I"), array("Q")
+    for number in objects:
+        every = by_object[number]
+        digests += every[0].digest
+        spans_of = [
+            (start, end, rows.first_row + at)
+            for rows in every
+            for at, (start, end) in enumerate(zip(rows.starts, rows.ends, strict=True))
+        ]
+        for start, end, row in sorted(spans_of):
+            starts.append(start)
+            ends.append(end)
+            order.append(row)
+        firsts.append(len(order))
+    return NewRows(objects, bytes(digests), firsts, starts, ends, map(corpus.stored, order))
 
 
 def check(archive: Path, scheme: str, fingerprint: str, *, quick: bool) -> Iterator[tuple[str, str]]:
-    """What is wrong with a corpus that opens: (path, message). ``quick`` compares no digest of a turn, and no sum."""
+    """What is wrong with a corpus that opens: (path, message).
+
+    ``quick`` compares rows with their checksums, and not their numbers, nor turns with their digests.
+    """
     corpus = Corpus(archive, scheme, fingerprint)
     with Record(archive) as record:  # opened behind the vectors, which are never of more than there is
-        if corpus.identity.scheme != scheme:
-            yield corpus.label, f"{corpus.label}: its vectors are of {corpus.identity.scheme}"
-        seen: set[tuple[int, int, int]] = set()
+        counts = Counter(number for part in corpus.parts for number in part.tables.objects)
+        several = {number: set[tuple[int, int]]() for number, count in counts.items() if count > 1}
         for part in corpus.parts:
             part.prove()
+            message = "" if quick else wrong_numbers(part)
+            if message:
+                yield part.label, f"{part.label}: {message}"
             for rows in part.objects():
-                message = _wrong(record, rows, seen, quick=quick)
+                message = _wrong(record, rows, several.get(rows.object), quick=quick)
                 if message:
                     yield part.label, f"{part.label}: {message}"
 
 
-def _wrong(record: Record, rows: Rows, seen: set[tuple[int, int, int]], *, quick: bool) -> str:
+def _wrong(record: Record, rows: Rows, seen: set[tuple[int, int]] | None, *, quick: bool) -> str:
     if rows.object >= record.head.objects:
         message = f"has vectors of object {rows.object}, and the archive has {record.head.objects}: it was replaced "
         return message + "by an older state, or by another archive"
@@ -306,7 +276,9 @@ def _wrong(record: Record, rows: Rows, seen: set[tuple[int, int, int]], *, quick
         return f"object {rows.object} was another turn when its vectors were attached"
     if not _are_ranges(rows.starts, rows.ends, row.length):
         return f"the segments of object {rows.object} are no ranges of its {row.length} bytes, in order"
-    places = {(rows.object, start, end) for start, end in zip(rows.starts, rows.ends, strict=True)}
+    if seen is None:
+        return ""
+    places = set(zip(rows.starts, rows.ends, strict=True))
     twice = seen & places
     seen |= places
     return f"a segment of object {rows.object} has two vectors" if twice else ""

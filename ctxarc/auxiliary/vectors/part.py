@@ -11,12 +11,14 @@ import os
 import re
 import sys
 from array import array
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from ctxarc.auxiliary.vectors.identity import Identity
+from ctxarc.auxiliary.vectors.sums import SUM_BYTES, unpack_sums
 from ctxarc.errors import BadMagic, ChecksumMismatch, IndexMismatch, LimitExceeded, Truncated, UnsupportedVersion
 from ctxarc.preservation.files import open_file, read_at
 from ctxarc.preservation.layout import OBJECT_LIMIT
@@ -80,22 +82,22 @@ class Header(NamedTuple):
         at = len(text) - len(b'0000000000000000"}')
         return line[:at] + checksum + line[at + 16 :]
 
-    @classmethod
-    def packed(cls, fields: Header) -> bytes:
-        """The line of a header whose ``rows_at`` is yet to be found."""
-        size = 0
+    def placed(self, behind: int) -> Self:
+        """The same with ``rows_at`` and ``stored_bytes`` set; ``behind`` are the bytes that follow the rows."""
+        header = self
         while True:
-            line = fields._replace(rows_at=size).pack()
-            if len(line) == size:
-                return line
-            size = len(line)
+            at = len(header.pack())
+            stored = at + 4 * self.dimensions * self.rows + behind
+            if (at, stored) == (header.rows_at, header.stored_bytes):
+                return header
+            header = header._replace(rows_at=at, stored_bytes=stored)
 
 
 class Tables(NamedTuple):
     """What stands behind the rows, in this order.
 
     Attributes:
-        sums: sum of all rows, float64 a dimension.
+        sums: sum of all rows, exact, an integer of 40 bytes a dimension: see :mod:`sums`.
         checks: xxh3 of each block of rows.
         norms: length of each row as a vector, float32.
         spreads: distance of each row from the mean of this part, float32.
@@ -121,12 +123,19 @@ class Tables(NamedTuple):
         return b"".join(_little(table) for table in self)
 
 
-_TYPES = ("d", "Q", "f", "f", "I", "I", "I", "I", "B")
+TYPES = ("B", "Q", "f", "f", "I", "I", "I", "I", "B")
 
 
 def table_lengths(dimensions: int, rows: int, objects: int) -> tuple[int, ...]:
     """How many numbers each of the :class:`Tables` has."""
-    return (dimensions, blocks(dimensions, rows), rows, rows, objects, objects + 1, rows, rows, _DIGEST * objects)
+    sums, checks = SUM_BYTES * dimensions, blocks(dimensions, rows)
+    return (sums, checks, rows, rows, objects, objects + 1, rows, rows, _DIGEST * objects)
+
+
+def tables_bytes(dimensions: int, rows: int, objects: int) -> int:
+    """How many bytes they have together."""
+    kinds = zip(TYPES, table_lengths(dimensions, rows, objects), strict=True)
+    return sum(count * array(kind).itemsize for kind, count in kinds)
 
 
 def block_rows(dimensions: int) -> int:
@@ -207,7 +216,7 @@ class Part:
         found = []
         at = 0
         header = self.header
-        for kind, count in zip(_TYPES, table_lengths(header.dimensions, header.rows, header.objects), strict=True):
+        for kind, count in zip(TYPES, table_lengths(header.dimensions, header.rows, header.objects), strict=True):
             size = count * array(kind).itemsize
             found.append(_numbers(data[at : at + size], kind))
             at += size
@@ -241,6 +250,11 @@ class Part:
         good = good and all(one < other for one, other in pairwise(objects))
         if not good:
             raise IndexMismatch(f"{self.label}: its objects and rows are not in order", path=self.label)
+
+    @cached_property
+    def sums(self) -> list[int]:
+        """The sum of all rows, a number a dimension, in units of 2 ** -149."""
+        return unpack_sums(self.tables.sums)
 
     @property
     def rows(self) -> int:
@@ -285,15 +299,13 @@ def read_header(descriptor: int, length: int, label: str) -> Header:
     if length != header.stored_bytes:
         message = f"{label}: {length} bytes, and its header says {header.stored_bytes}"
         raise Truncated(message, path=label, found=length, expected=header.stored_bytes)
-    sizes = (
-        count * array(kind).itemsize
-        for kind, count in zip(_TYPES, table_lengths(header.dimensions, header.rows, header.objects), strict=True)
-    )
-    rows = 4 * header.dimensions * header.rows
-    due = len(line) + rows + padding(header.dimensions, header.rows) + sum(sizes)
-    if header.rows_at != len(line) or len(line) % ALIGNED or due != length:
+    shape = header.dimensions, header.rows
+    due = len(line) + 4 * header.dimensions * header.rows + padding(*shape) + tables_bytes(*shape, header.objects)
+    if header.rows_at != len(line) or due != length:
         message = f"{label}: {length} bytes do not hold {header.rows} rows of {header.dimensions} numbers"
         raise IndexMismatch(message, path=label)
+    if header.pack() != line:
+        raise IndexMismatch(f"{label}: its header has more in it than its fields", path=label)
     return header
 
 

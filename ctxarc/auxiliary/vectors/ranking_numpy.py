@@ -3,23 +3,64 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxarc.auxiliary.vectors.arrays import np
+from ctxarc.auxiliary.vectors.spreads import LEAST, MOST, score_error, spreads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ctxarc.auxiliary.vectors.corpus import Corpus
 
-UNIT = 2.0**-24
-"""Unit roundoff of float32."""
 _BLOCK = 64
-"""Rows whose best one stands for them where a threshold is looked for."""
-_AT_ONCE = 1 << 24
+"""Rows whose best one stands for them where the best of all are looked for."""
+_SCORES = 1 << 24
 """Scores that are held at a time."""
-_ROWS = 8192
-"""Rows that are looked at in float64, or apart from a mean, at a time."""
+_NUMBERS = 1 << 20
+"""Numbers of rows that are held in float64 at a time."""
+_FEW = 8
+"""Sums that are taken one by one where the quick way is not certain."""
+_USUAL = 4
+"""How many times more than in the middle a score can be off; rows whose scores are worse are always scored again."""
+
+
+class _Point(NamedTuple):
+    """A point that scores are taken from, and what they need of each row.
+
+    Attributes:
+        mean: the point, in float64.
+        inverse: 1 / the distance of each row from it.
+        errors: how far each score can be off.
+        worst: the most of them.
+        odd: the rows whose scores are always taken in float64; they are in none of the numbers above.
+
+    """
+
+    mean: Any
+    inverse: Any
+    errors: Any
+    worst: float
+    odd: Any
+
+
+class _Query(NamedTuple):
+    """A query, and what the fast pass found for it.
+
+    Attributes:
+        apart: the query apart from the point, in float64.
+        length: the length of that.
+        scores: of all rows; minus infinity for those that are not searched, and for odd ones.
+        best: the best of each line of rows.
+        odd: the odd rows that are searched.
+
+    """
+
+    apart: Any
+    length: float
+    scores: Any
+    best: Any
+    odd: Any
 
 
 class NumpyRanking:
@@ -29,49 +70,40 @@ class NumpyRanking:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
+        self._width = corpus.identity.dimensions
         self.rows = corpus.rows
-        width = corpus.identity.dimensions
-        self.matrices = [np.frombuffer(part.data, "<f4").reshape(-1, width) for part in corpus.parts]
+        self.matrices = [np.frombuffer(part.data, "<f4").reshape(-1, self._width) for part in corpus.parts]
         self._norms = np.concatenate([np.frombuffer(part.tables.norms, "=f4") for part in corpus.parts])
-        self._scales: dict[bool, tuple[Any, Any, Any]] = {}
+        self._points: dict[bool, _Point] = {}
 
     def estimate_seconds(self, _queries: int) -> float:
         """None to speak of."""
         return 0.0
 
-    def scales(self, *, centre: bool) -> tuple[Any, Any, Any]:
-        """The point that scores are taken from (float64), and for each row 1 / its distance and its error's bound.
+    def point(self, *, centre: bool) -> _Point:
+        """The mean of all rows, or zero."""
+        if centre not in self._points:
+            mean = np.array(self._corpus.mean) if centre else np.zeros(self._width)
+            apart = self._spreads() if centre else self._norms
+            with np.errstate(all="ignore"):
+                inverse = np.float32(1) / apart
+                errors = score_error(self._width, (self._norms + np.float32(np.linalg.norm(mean))) * inverse)
+                usual = (apart > LEAST) & (self._norms < MOST)
+                if usual.any():
+                    usual &= errors <= _USUAL * np.median(errors[usual])
+            odd = np.flatnonzero(~usual)
+            inverse[odd] = errors[odd] = 0
+            self._points[centre] = _Point(mean, inverse, errors.astype("f4"), float(errors.max()), odd)
+        return self._points[centre]
 
-        The bound is that of a dot product of n float32 numbers, n u |x| |y| / (1 - n u) (Higham, Accuracy and Stability
-        of Numerical Algorithms, 3.1), twice, for the distance has such an error too.
-        """
-        if centre not in self._scales:
-            width = self._corpus.identity.dimensions
-            mean = np.array(self._corpus.mean) if centre else np.zeros(width)
-            spreads = self._spreads(mean) if centre else self._norms
-            slack = 2 * (width + 8) * UNIT
-            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                inverse = np.float32(1) / spreads
-                errors = (self._norms + np.float32(np.linalg.norm(mean))) * inverse
-                errors = np.float32(slack) * (errors + np.float32(1))
-            self._scales[centre] = mean, inverse, errors
-        return self._scales[centre]
-
-    def _spreads(self, mean: Any) -> Any:  # noqa: ANN401 - arrays
+    def _spreads(self) -> Any:  # noqa: ANN401 - an array
         """The distance of each row from the mean: as stored, where there is one part, whose mean it is."""
-        if len(self.matrices) == 1:
-            return np.frombuffer(self._corpus.parts[0].tables.spreads, "=f4")
+        parts = self._corpus.parts
+        if len(parts) == 1:
+            return np.frombuffer(parts[0].tables.spreads, "=f4")
         self._corpus.prove()
-        found = np.empty(self.rows, "f4")
-        near = mean.astype("f4")
-        at = 0
-        with np.errstate(over="ignore", invalid="ignore"):
-            for matrix in self.matrices:
-                for start in range(0, len(matrix), _ROWS):
-                    apart = matrix[start : start + _ROWS] - near
-                    found[at : at + len(apart)] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-                    at += len(apart)
-        return found
+        found = [spreads(part.data, part.tables.norms, self._corpus.mean) for part in parts]
+        return np.concatenate([np.frombuffer(each, "=f4") for each in found])
 
     def rank(
         self, query: Sequence[float], live: Sequence[tuple[int, int]] | None = None, *, centre: bool = True
@@ -83,50 +115,36 @@ class NumpyRanking:
         self, queries: Sequence[Sequence[float]], live: Sequence[tuple[int, int]] | None = None, *, centre: bool = True
     ) -> Iterator[NumpyRanked]:
         """The same for each of several queries, some of them in one product."""
-        mean = self.scales(centre=centre)[0]
-        step = max(1, _AT_ONCE // self.rows)
+        point = self.point(centre=centre)
+        step = max(1, _SCORES // self.rows)
         for start in range(0, len(queries), step):
-            wanted = np.array(queries[start : start + step], "f4").astype("f8") - mean
-            lengths = np.sqrt((wanted * wanted).sum(axis=1))
-            units = wanted / np.where(lengths > 0, lengths, 1)[:, None]
-            for unit, apart, products in zip(units, wanted, self._products(units.astype("f4")), strict=True):
-                scores = self._scored(products, float(unit @ mean), live, centre=centre)
-                yield NumpyRanked(self, apart, scores, centre=centre, narrowed=live is not None)
+            apart = np.array(queries[start : start + step], "f4").astype("f8") - point.mean
+            lengths = np.sqrt(exact_sums(apart * apart))
+            units = apart / np.where(lengths > 0, lengths, 1)[:, None]
+            scores = self._products(units.astype("f4"))
+            with np.errstate(all="ignore"):
+                scores -= (units @ point.mean).astype("f4")
+                scores *= point.inverse[:, None]
+            odd = _leave_out(scores, point.odd, live)
+            best = _best(scores)
+            for number, length in enumerate(lengths.tolist()):
+                query = _Query(apart[number], length, scores[:, number], best[number], odd)
+                yield NumpyRanked(self, point, query)
 
     def _products(self, units: Any) -> Any:  # noqa: ANN401 - arrays
-        """The product of each query with each row: queries by rows."""
-        found = np.empty((len(units), self.rows), "f4")
+        """The product of each row with each query: rows by queries, which takes the least time."""
+        found = np.empty((self.rows, len(units)), "f4")
         at = 0
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             for part, matrix in zip(self._corpus.parts, self.matrices, strict=True):
                 # Rows that are proved now are still in the processor's cache when they are multiplied.
                 step = len(matrix) if part.is_proved else part.block_rows
                 for start in range(0, len(matrix), step):
-                    part.prove(start, min(start + step, len(matrix)))
-                    _multiply(matrix[start : start + step], units, found[:, at + start : at + start + step])
-                at += len(matrix)
+                    rows = matrix[start : start + step]
+                    part.prove(start, start + len(rows))
+                    np.matmul(rows, units.T, out=found[at : at + len(rows)])
+                    at += len(rows)
         return found
-
-    def _scored(
-        self,
-        products: Any,  # noqa: ANN401 - an array
-        middle: float,
-        live: Sequence[tuple[int, int]] | None,
-        *,
-        centre: bool,
-    ) -> Any:  # noqa: ANN401 - an array
-        """Approximate scores; of rows that are not searched minus infinity."""
-        inverse = self.scales(centre=centre)[1]
-        with np.errstate(over="ignore", invalid="ignore"):
-            if middle:
-                products -= np.float32(middle)
-            products *= inverse
-        if live is not None:
-            at = 0
-            for start, end in [*live, (self.rows, self.rows)]:
-                products[at:start] = -np.inf
-                at = end
-        return products
 
     def gathered(self, rows: Any) -> Any:  # noqa: ANN401 - arrays
         """Some rows, ascending, in float64."""
@@ -137,84 +155,125 @@ class NumpyRanking:
         parts = zip(self.matrices, bases, borders[:-1], borders[1:], strict=False)
         return np.concatenate([matrix[rows[start:end] - base] for matrix, base, start, end in parts]).astype("f8")
 
+    def exact(self, rows: Any, point: _Point, query: _Query) -> Any:  # noqa: ANN401 - arrays
+        """The scores of some rows in float64, products summed exactly."""
+        found = np.empty(len(rows))
+        step = max(1, _NUMBERS // self._width)
+        for at in range(0, len(rows), step):
+            apart = self.gathered(rows[at : at + step]) - point.mean
+            products = exact_sums(apart * query.apart)
+            lengths = np.sqrt(exact_sums(apart * apart)) * query.length
+            found[at : at + step] = np.divide(products, lengths, out=np.zeros(len(apart)), where=lengths > 0)
+        return found
 
-def _multiply(rows: Any, units: Any, out: Any) -> None:  # noqa: ANN401 - arrays
-    if len(units) == 1:
-        np.matmul(rows, units[0], out=out[0])
-    else:
-        np.matmul(units, rows.T, out=out)
+
+def _leave_out(scores: Any, odd: Any, live: Sequence[tuple[int, int]] | None) -> Any:  # noqa: ANN401 - arrays
+    """Make scores minus infinity where rows are not searched, or odd; give the odd ones that are searched."""
+    scores[odd] = -np.inf
+    if live is None:
+        return odd
+    at = 0
+    searched = np.zeros(len(odd), "?")
+    for start, end in live:
+        scores[at:start] = -np.inf
+        searched |= (odd >= start) & (odd < end)
+        at = end
+    scores[at:] = -np.inf
+    return odd[searched]
+
+
+def _best(scores: Any) -> Any:  # noqa: ANN401 - arrays
+    """The best score of each line of rows, for each query: queries by lines. Row r is in line r modulo their number."""
+    lines = len(scores) // _BLOCK
+    if not lines:
+        return np.empty((scores.shape[1], 0), "f4")
+    together = scores[: lines * _BLOCK].reshape(_BLOCK, lines, scores.shape[1])
+    return np.ascontiguousarray(np.maximum.reduce(together, axis=0).T)
 
 
 class NumpyRanked:
-    """The rows ranked for one query, ``apart`` from the mean; ``scores`` are approximate."""
+    """The rows ranked for one query."""
 
-    def __init__(
-        self,
-        ranking: NumpyRanking,
-        apart: Any,  # noqa: ANN401 - an array
-        scores: Any,  # noqa: ANN401 - an array
-        *,
-        centre: bool,
-        narrowed: bool,
-    ) -> None:
-        self._ranking = ranking
-        self._apart = apart
-        self._scores = scores
-        self._narrowed = narrowed
-        self._mean, _, self._errors = ranking.scales(centre=centre)
+    def __init__(self, ranking: NumpyRanking, point: _Point, query: _Query) -> None:
+        self._ranking, self._point, self._query = ranking, point, query
+        self._rows, self._exact = np.empty(0, "i8"), np.empty(0)
 
     def top(self, count: int) -> list[tuple[int, float]]:
         """The best ``count`` rows with their scores, and all that tie with the last of them."""
-        rows = self._candidates(count)
-        scores = np.concatenate(
-            [self._exact(rows[at : at + _ROWS]) for at in range(0, len(rows), _ROWS)] or [np.empty(0)]
-        )
-        order = np.lexsort((rows, -scores))[: max(count, 0) + len(rows)]
-        if len(order) > count:
-            last = scores[order[count - 1]]
-            order = order[: count + int((scores[order[count:]] == last).sum())]
-        return list(zip(rows[order].tolist(), scores[order].tolist(), strict=True))
+        if count < 1:
+            return []
+        self._look_at(self._candidates(count))
+        order = np.lexsort((self._rows, -self._exact))
+        found = self._exact[order]
+        end = min(count, len(order))
+        end += int((found[end:] == found[end - 1]).sum()) if end else 0
+        return list(zip(self._rows[order[:end]].tolist(), found[:end].tolist(), strict=True))
+
+    def _look_at(self, rows: Any) -> None:  # noqa: ANN401 - an array
+        """Score rows exactly that were not yet."""
+        new = np.setdiff1d(rows, self._rows, assume_unique=True) if len(self._rows) else rows
+        if len(new):
+            self._exact = np.concatenate([self._exact, self._ranking.exact(new, self._point, self._query)])
+            self._rows = np.concatenate([self._rows, new])
 
     def _candidates(self, count: int) -> Any:  # noqa: ANN401 - an array
-        """The rows that can be among the best ``count``, or tie with the last, ascending."""
-        scores, errors = self._scores, self._errors
-        with np.errstate(invalid="ignore"):
-            least = _least(scores - errors, count)
-            rows = np.flatnonzero(~(scores + errors < least))  # a row whose score is no number is looked at
-        return rows[scores[rows] != -np.inf] if self._narrowed else rows
+        """The rows that can be among the best ``count``, or tie with the last, ascending.
 
-    def _exact(self, rows: Any) -> Any:  # noqa: ANN401 - arrays
-        """Scores in float64, as if products were summed exactly."""
-        apart = self._ranking.gathered(rows) - self._mean
-        mine = self._apart
-        sums = exact_sums(np.concatenate([apart * mine, apart * apart, (mine * mine)[None]]))
-        products, squares = sums[: len(rows)], sums[len(rows) :]
-        lengths = np.sqrt(squares[:-1]) * math.sqrt(squares[-1])
-        return np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0)
+        The best of every 64 rows are found quickly; where as many of them as are wanted reach a score, so do as many
+        rows, and only where the best of 64 can reach it too can there be others.
+        """
+        scores, best, worst = self._query.scores, self._query.best, self._point.worst
+        lines = len(best)
+        if lines < 4 * count:
+            least = _least(scores, count) - worst
+            near = np.flatnonzero(scores + self._point.errors >= least)
+        else:
+            least = _least(best, count) - worst
+            lanes = np.flatnonzero(best >= least - worst)
+            near = (np.arange(0, lines * _BLOCK, lines)[:, None] + lanes).ravel()
+            near = np.concatenate([near[scores[near] >= least - worst], np.arange(lines * _BLOCK, len(scores))])
+            near = near[scores[near] + self._point.errors[near] >= least]
+        if least == -np.inf:
+            near = near[scores[near] > least]
+        return np.sort(np.concatenate([near, self._query.odd]))
 
 
 def _least(scores: Any, count: int) -> Any:  # noqa: ANN401 - arrays
-    """A number that at least ``count`` of ``scores`` reach; minus infinity where there are not so many."""
-    best = scores
-    if len(scores) >= 4 * count * _BLOCK:
-        # The best of every 64 are found quickly; as many of them reach a number as of all, at least.
-        whole = len(scores) // _BLOCK * _BLOCK
-        best = np.fmax.reduce(scores[:whole].reshape(_BLOCK, -1), axis=0)
-    if count > len(best):
+    """A number that ``count`` of ``scores`` reach; minus infinity where there are not so many."""
+    if count > len(scores):
         return -np.inf
-    best = np.where(np.isnan(best), -np.inf, best)
-    return np.partition(best, len(best) - count)[len(best) - count]
+    return float(np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
 def exact_sums(numbers: Any) -> Any:  # noqa: ANN401 - arrays
-    """The sum of each line of a float64 matrix, as :func:`math.fsum` gives it.
-
-    Each number is split at a power of two so large that the upper parts are summed without any rounding; what the lower
-    parts lose when they are summed lies far below the last bit of the sum.
-    """
+    """The sum of each line of a float64 matrix, rounded once, as :func:`math.fsum` gives it."""
     if not len(numbers):
         return np.empty(0)
-    largest = np.abs(numbers).max(axis=1, keepdims=True)
-    grain = np.ldexp(1.0, np.frexp(largest)[1] - (52 - numbers.shape[1].bit_length()))
-    upper = np.rint(numbers / grain) * grain
-    return upper.sum(axis=1) + (numbers - upper).sum(axis=1)
+    found, sure = _rounded_once(numbers, max(numbers.max(), -numbers.min()))
+    odd = np.flatnonzero(~sure)
+    if len(odd) > _FEW:
+        lines = numbers[odd]
+        found[odd], sure = _rounded_once(lines, np.maximum(lines.max(axis=1), -lines.min(axis=1)))
+        odd = odd[~sure]
+    for at in odd.tolist():
+        found[at] = math.fsum(numbers[at].tolist())
+    return found
+
+
+def _rounded_once(numbers: Any, largest: Any) -> tuple[Any, Any]:  # noqa: ANN401 - arrays, or a number
+    """The sum of each line, and whether it is certain.
+
+    Each number is split at a power of two so large that the upper parts are summed without any rounding. What the lower
+    parts lose when they are summed is known to be small: a sum that would be the same with that much more, and less, is
+    the one that is rounded once.
+    """
+    width = numbers.shape[1]
+    grain = np.ldexp(1.0, np.frexp(largest)[1] - (51 - width.bit_length()))
+    shift = 1.5 * 2.0**52 * grain
+    shift = shift[:, None] if np.ndim(shift) else shift
+    upper = numbers + shift
+    upper -= shift
+    sums, rest = np.add.reduce(upper, axis=1), np.add.reduce(numbers - upper, axis=1)
+    lost = width * width * 2.0**-52 * grain
+    least = sums + (rest - lost)
+    return least, least == sums + (rest + lost)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import math
+import mmap
 import os
-import sys
 from array import array
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
-from ctxarc.auxiliary.vectors.arrays import np
-from ctxarc.auxiliary.vectors.part import Header, Tables, block_rows, padding, table_lengths
+from ctxarc.auxiliary.vectors.measuring import measuring
+from ctxarc.auxiliary.vectors.part import (
+    DIMENSIONS_LIMIT,
+    HEADER_LIMIT,
+    ROWS_LIMIT,
+    Header,
+    Tables,
+    block_rows,
+    padding,
+    tables_bytes,
+)
+from ctxarc.auxiliary.vectors.spreads import spreads
+from ctxarc.auxiliary.vectors.sums import mean_of, pack_sums
 from ctxarc.errors import MalformedVectors
-from ctxarc.preservation.files import read_at, write_all
+from ctxarc.preservation.files import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,9 +65,10 @@ def write_part(path: Path, identity: Identity, archive_digest: str, new: NewRows
     """Write a part to ``path``, flushed, in the place of whatever is there.
 
     Raises:
-        MalformedVectors: a row is not finite, or all zero; ``row`` is in the facts.
+        MalformedVectors: a row is not finite, or all zero; ``row`` is in the facts. There are none, or too many.
 
     """
+    _check(identity, new)
     temporary = path.with_name(path.name + ".tmp")
     descriptor = os.open(temporary, _FLAGS | _MORE, 0o666)
     try:
@@ -73,43 +84,42 @@ def write_part(path: Path, identity: Identity, archive_digest: str, new: NewRows
         raise
 
 
+def _check(identity: Identity, new: NewRows) -> None:
+    """Refuse what a reader would refuse."""
+    for name, found, limit in (("dimensions", identity.dimensions, DIMENSIONS_LIMIT), ("rows", new.rows, ROWS_LIMIT)):
+        if not 1 <= found <= limit:
+            message = f"vectors with {name} {found:,}; 1 to {limit:,} are possible"
+            raise MalformedVectors(message, field=name, found=found, limit=limit)
+
+
 def _write(descriptor: int, identity: Identity, archive_digest: str, new: NewRows) -> None:
-    dimensions = identity.dimensions
-    rows, objects = new.rows, len(new.objects)
+    dimensions, rows = identity.dimensions, new.rows
+    size = 4 * dimensions
     pad = bytes(padding(dimensions, rows))
-    kinds = zip("dQffIIIIB", table_lengths(dimensions, rows, objects), strict=True)
-    size = sum(count * array(kind).itemsize for kind, count in kinds) + 4 * dimensions * rows + len(pad)
-    header = Header(*identity, archive_digest, rows, objects, 0, 0, "0" * 16)
-    at = len(Header.packed(header._replace(stored_bytes=size)))
-    while len(line := Header.packed(header._replace(stored_bytes=size + at))) != at:
-        at = len(line)
-    os.lseek(descriptor, at, os.SEEK_SET)
-    measure = _measure(dimensions)
+    behind = len(pad) + tables_bytes(dimensions, rows, len(new.objects))
+    header = Header(*identity, archive_digest, rows, len(new.objects), 0, 0, "0" * 16).placed(behind)
+    if header.rows_at > HEADER_LIMIT:
+        message = f"the identity of the vectors takes {header.rows_at:,} bytes, and the limit is {HEADER_LIMIT:,}"
+        raise MalformedVectors(message, found=header.rows_at, limit=HEADER_LIMIT)
+    os.lseek(descriptor, header.rows_at, os.SEEK_SET)
+    measure = measuring(dimensions)
     checks = array("Q")
-    for block in _blocks(new.chunks, block_rows(dimensions) * 4 * dimensions):
-        write_all(descriptor, block)
+    for block in _blocks(new.chunks, block_rows(dimensions) * size):
         checks.append(xxh3_64_intdigest(block))
         measure.add(block)
-    spreads = array("f")
-    mean = [number / rows for number in measure.sums()]
-    for block in _written(descriptor, at, 4 * dimensions * rows, block_rows(dimensions) * 4 * dimensions):
-        spreads.extend(measure.spreads(block, mean))
+        write_all(descriptor, block)
+    if len(measure.norms) != rows:
+        raise MalformedVectors(f"{len(measure.norms):,} vectors for {rows:,} segments", found=len(measure.norms))
+    sums = measure.sums()
+    with memoryview(mmap.mmap(descriptor, header.rows_at + size * rows, access=mmap.ACCESS_READ)) as written:
+        apart = spreads(written[header.rows_at :], measure.norms, mean_of(sums, rows))
     tables = Tables(
-        array("d", measure.sums()),
-        checks,
-        measure.norms,
-        spreads,
-        new.objects,
-        new.firsts,
-        new.starts,
-        new.ends,
-        new.digests,
+        pack_sums(sums), checks, measure.norms, apart, new.objects, new.firsts, new.starts, new.ends, new.digests
     )
-    behind = pad + tables.pack()
-    write_all(descriptor, behind)
-    line = Header.packed(header._replace(stored_bytes=size + at, tables_checksum=xxh3_64_hexdigest(behind)))
+    packed = pad + tables.pack()
+    write_all(descriptor, packed)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    write_all(descriptor, line)
+    write_all(descriptor, header._replace(tables_checksum=xxh3_64_hexdigest(packed)).pack())
 
 
 def _blocks(chunks: Iterable[bytes | bytearray | memoryview], size: int) -> Iterator[bytes | memoryview]:
@@ -131,90 +141,3 @@ def _blocks(chunks: Iterable[bytes | bytearray | memoryview], size: int) -> Iter
         kept += view[at:]
     if kept:
         yield bytes(kept)
-
-
-def _written(descriptor: int, start: int, length: int, size: int) -> Iterator[bytes]:
-    """The rows as they were written, block by block."""
-    here = os.lseek(descriptor, 0, os.SEEK_CUR)
-    for at in range(start, start + length, size):
-        yield read_at(descriptor, at, min(size, start + length - at), "vectors")
-    os.lseek(descriptor, here, os.SEEK_SET)
-
-
-class _WithNumpy:
-    """Norms, sums and spreads of rows by NumPy. Norms and spreads are approximate: a search allows for that."""
-
-    def __init__(self, dimensions: int) -> None:
-        self.norms = array("f")
-        self._dimensions = dimensions
-        self._sums = np.zeros(dimensions)
-
-    def add(self, block: bytes | memoryview) -> None:
-        rows = np.frombuffer(block, "<f4").reshape(-1, self._dimensions)
-        with np.errstate(over="ignore", invalid="ignore"):
-            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            odd = np.flatnonzero(~((norms > 1e-15) & np.isfinite(norms)))  # noqa: PLR2004 - squares of less are lost
-            if len(odd):
-                norms[odd] = [_norm(rows[at].tolist(), len(self.norms) + int(at)) for at in odd]
-            self._sums += rows.sum(axis=0, dtype=np.float64)
-        self.norms.frombytes(norms.astype("=f4").tobytes())
-
-    def sums(self) -> list[float]:
-        return [float(number) for number in self._sums]
-
-    def spreads(self, block: bytes, mean: list[float]) -> array[float]:
-        rows = np.frombuffer(block, "<f4").reshape(-1, self._dimensions)
-        with np.errstate(over="ignore", invalid="ignore"):
-            apart = rows - np.array(mean).astype("f4")
-            return array("f", np.sqrt(np.einsum("ij,ij->i", apart, apart)).astype("=f4").tobytes())
-
-
-class _WithPython:
-    """The same without NumPy."""
-
-    def __init__(self, dimensions: int) -> None:
-        self.norms = array("f")
-        self._dimensions = dimensions
-        self._sums = [0.0] * dimensions
-
-    def _rows(self, block: bytes | memoryview) -> Iterator[list[float]]:
-        numbers = array("f", bytes(block))
-        if sys.byteorder == "big":  # pragma: no cover - files are little-endian
-            numbers.byteswap()
-        for at in range(0, len(numbers), self._dimensions):
-            yield numbers[at : at + self._dimensions].tolist()
-
-    def add(self, block: bytes | memoryview) -> None:
-        for row in self._rows(block):
-            self.norms.append(_narrow(_norm(row, len(self.norms))))
-            self._sums = list(map(float.__add__, self._sums, row))
-
-    def sums(self) -> list[float]:
-        return self._sums
-
-    def spreads(self, block: bytes, mean: list[float]) -> array[float]:
-        return array("f", (_narrow(math.dist(row, mean)) for row in self._rows(block)))
-
-
-def _measure(dimensions: int) -> _WithNumpy | _WithPython:
-    return _WithPython(dimensions) if np is None else _WithNumpy(dimensions)
-
-
-def _narrow(number: float) -> float:
-    """``number``, or infinity where float32 cannot hold it."""
-    return number if number <= 3.4e38 else math.inf  # noqa: PLR2004 - the largest of float32
-
-
-def _norm(row: list[float], number: int) -> float:
-    """The length of a row.
-
-    Raises:
-        MalformedVectors: it has none: the row is not finite, or all zero.
-
-    """
-    if not all(map(math.isfinite, row)):
-        raise MalformedVectors(f"row {number} of the vectors is not finite", row=number)
-    norm = math.hypot(*row)
-    if not norm:
-        raise MalformedVectors(f"row {number} of the vectors is all zero", row=number)
-    return norm

@@ -1,0 +1,95 @@
+"""The word index of a scheme: its parts in ``words/SCHEME``, beside the index of segments that they are of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctxarc.auxiliary.projection import text_name, views
+from ctxarc.auxiliary.segments import index
+from ctxarc.auxiliary.segments.index import Index, is_partition
+from ctxarc.auxiliary.words.part import MAGIC, SUFFIX, PartWriter, WordPart
+from ctxarc.preservation.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ctxarc.auxiliary.segments.part import Part
+
+__all__ = ["FOLDER", "MAGIC", "PartWriter", "Words", "add", "built", "check", "is_part"]
+
+FOLDER = "words"
+_GATHERED_BYTES = 8 << 20
+"""Bytes of the largest part whose words are looked up anew together with those behind it."""
+
+
+class Words(Index):
+    """The word index of a scheme, open for reading; empty where there is none. See :class:`Index`."""
+
+    folder = FOLDER
+    suffix = SUFFIX
+    part_type: type[Part] = WordPart
+
+    @property
+    def word_parts(self) -> list[WordPart]:
+        """Its parts."""
+        return [part for part in self.parts if isinstance(part, WordPart)]
+
+    def texts(self, number: int) -> Sequence[int]:
+        """The names of the texts of an object's segments; empty where it is not held."""
+        part = self.part_of(number)
+        return part.texts(number) if isinstance(part, WordPart) else ()
+
+    def begin(self, first: int, size: int) -> int:
+        """The object to begin at, so that small parts before object ``first`` are gathered with what is new.
+
+        Args:
+            first: the first object that the index does not hold.
+            size: objects and segments that are new.
+
+        """
+        taken = index.smaller(self, first, size)
+        while taken and sum(part.stored_bytes for part in taken) > _GATHERED_BYTES:
+            taken.pop(0)
+        return taken[0].first if taken else first
+
+
+def is_part(path: str) -> bool:
+    """Whether ``path``, in an archive, is the place of a part of a word index, finished or not."""
+    return index.is_part(path, Words)
+
+
+def built(archive: Path) -> list[str]:
+    """The schemes that have a word index in the archive, in order of names."""
+    return index.built(archive, Words)
+
+
+def add(archive: Path, scheme: str, new: dict[str, bytes], kept: Sequence[Part]) -> None:
+    """Write new parts, flushed; then remove all but them and those ``kept``."""
+    index.put(archive, scheme, new, kept, Words)
+
+
+def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str]]:
+    """What is wrong with a word index that opens: (path, message). ``quick`` inflates nothing, and compares no text."""
+    words = Words(archive, scheme)
+    with Record(archive) as record:  # opened behind the indexes, which never cover more than there is
+        for part in words.word_parts:
+            message = index.misfit(record, part, of_scheme=False)
+            if not message and not quick:
+                message = part.database.check(part.segments) or _wrong_texts(record, part)
+            if message:
+                yield part.label, f"{part.label}: {message}"
+
+
+def _wrong_texts(record: Record, part: WordPart) -> str:
+    for number in range(part.first, part.first + part.objects):
+        row = record.objects.row(number)
+        if part.digest(number) != row.sha256:
+            return f"object {number} was another turn when its words were looked up"
+        ends = part.ends(number)
+        if ends and not is_partition(ends, row.length):
+            return f"the segments of object {number} do not cover its {row.length} bytes once each"
+        texts = [text_name(text) for _, _, text in views(bytes(record.turn_bytes(number)), ends)] if ends else []
+        if list(part.texts(number)) != texts:
+            return f"the names of the texts of object {number} are not those of its segments"
+    return ""

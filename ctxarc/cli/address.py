@@ -1,0 +1,149 @@
+"""``ctxarc address``: a question in, places of the record out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ctxarc.cli.arguments import LONGEST, InWords, Seconds, archive_argument, as_utf8
+from ctxarc.cli.incomplete import note_incomplete
+from ctxarc.cli.options import Command, common_options
+from ctxarc.cli.output import Output, one_line, printable
+from ctxarc.cli.terminal import columns, fit, plural
+from ctxarc.errors import BadUsage, NoSuchSource
+from ctxarc.model import AddressHit, AddressResult, as_json
+from ctxarc.operations.address import BUDGET_SECONDS, AddressOptions, address
+from ctxarc.operations.ls import names
+from ctxarc.operations.query_vectors import Query, read_queries
+from ctxarc.preservation.files import named_faults
+
+_EXCERPT = 300
+"""Characters of a text that a line shows where no terminal's width says how many."""
+
+
+@click.command("address", cls=Command)
+@archive_argument
+@click.argument("question", required=False, type=as_utf8)
+@click.option("--vector", metavar="FILE", help="Ask by a vector, or one a line, in FILE; - is stdin.")
+@click.option("--model", metavar="MODEL", help="The model that made the vector, if FILE does not say.")
+@click.option("--revision", metavar="REVISION", help="The digest of its weights, or `unstated`.")
+@click.option("--hybrid", is_flag=True, help="Ask by words and by vector, and fuse the ranks.")
+@click.option("--scheme", metavar="SCHEME", help="Search segments of SCHEME; without it, of the only index there is.")
+@click.option("--vectors", metavar="FINGERPRINT", help="Compare with these vectors, where there are several sets.")
+@click.option(
+    "-k", "limit", cls=InWords, type=click.IntRange(min=1, max=1000), default=10, help="Give K hits; 10 unless said."
+)
+@click.option("--no-centre", is_flag=True, help="Compare directions from zero, not from the mean of all vectors.")
+@click.option("--role", type=as_utf8, metavar="ROLE", help="Search turns of ROLE only: user, assistant, tool, ...")
+@click.option("--transcript", type=as_utf8, metavar="NAME", help="Search this transcript only.")
+@click.option(
+    "--require-coverage",
+    cls=InWords,
+    type=click.FloatRange(min=0, max=1),
+    metavar="SHARE",
+    help="Refuse where fewer segments can be searched.",
+)
+@click.option(
+    "--budget",
+    cls=InWords,
+    type=Seconds(min=0, max=LONGEST),
+    default=BUDGET_SECONDS,
+    metavar="SECONDS",
+    help="Without NumPy, refuse what takes longer; 30 unless said.",
+)
+@common_options
+def command(
+    out: Output,
+    archive: Path,
+    question: str | None,
+    vector: str | None,
+    model: str | None,
+    revision: str | None,
+    hybrid: bool,
+    scheme: str | None,
+    vectors: str | None,
+    limit: int,
+    no_centre: bool,
+    role: str | None,
+    transcript: str | None,
+    require_coverage: float | None,
+    budget: float,
+) -> int:
+    """Find the places that answer a question.
+
+    A QUESTION in words is looked up by its words; a vector is compared with those that were attached, if their
+    identity agrees. Each hit is a place, an address for `ctxarc cat`, whose turn was hashed.
+
+    \b
+      ctxarc address work.ctxa 'why did the build fail'
+      ctxarc address work.ctxa --vector question.json -k 5
+      ctxarc address work.ctxa 'why did the build fail' --vector question.json --hybrid
+    """  # noqa: D301 - click reads the control character as "keep these lines"
+    if vector is None and (model or revision):
+        raise BadUsage("--model and --revision say what made a vector, and there is no --vector FILE")
+    options = AddressOptions(
+        question=question,
+        queries=_queries(vector, model, revision) if vector is not None else (),
+        hybrid=hybrid,
+        scheme=scheme,
+        vectors=vectors,
+        limit=limit,
+        centre=not no_centre,
+        role=role,
+        transcript=transcript,
+        require_coverage=require_coverage,
+        budget=budget,
+    )
+    several = transcript is None and not out.json and len(names(archive)) > 1
+    for result in address(archive, options):
+        if out.json:
+            out.object(as_json(result))
+        elif not out.quiet:
+            _print(out, result, several=several)
+    if not out.json:
+        note_incomplete(out, archive, [transcript] if transcript else [])
+    return 0
+
+
+def _queries(vector: str, model: str | None, revision: str | None) -> list[Query]:
+    if vector == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        path = Path(vector)
+        if not path.exists():
+            raise NoSuchSource(f"{vector}: no such file", hint="it holds a vector and its identity", source=vector)
+        with named_faults(path):
+            data = path.read_bytes()
+    label = "standard input" if vector == "-" else vector
+    return read_queries(data, label, {"model": model, "revision": revision})
+
+
+def _print(out: Output, result: AddressResult, *, several: bool) -> None:
+    if result.id is not None:
+        out.line(out.paint(printable(result.id), bold=True))
+    for hit in result.hits:
+        _print_hit(out, hit, several=several)
+    if not result.hits:
+        out.line("nothing found")
+    searched = f"{plural(result.searched, 'segment')} of {printable(result.scheme)}, {result.channel}"
+    if result.identity:
+        searched += f", {printable(str(result.identity['model']))}"
+    out.note(searched)
+    for warning in result.warnings:
+        out.note(printable(warning))
+
+
+def _print_hit(out: Output, hit: AddressHit, *, several: bool) -> None:
+    name = f"{printable(hit.transcript)}#" if several else ""
+    place = f"{name}{hit.turn}:{hit.start_byte}-{hit.end_byte}"
+    more = f"  +{plural(hit.places - 1, 'place')}" if hit.places > 1 else ""
+    echo = "  the question itself" if hit.echo else ""
+    width = columns(out)
+    head = f"{hit.rank:3}  {hit.score:.4f}  "
+    if width is None:
+        out.line(f"{head}{place}{more}{echo}  {fit(one_line(hit.text), _EXCERPT)}")
+        return
+    out.line(head + out.paint(place, "green") + more + echo)
+    out.line("     " + fit(one_line(hit.text), width - 5))
