@@ -18,6 +18,7 @@ from bench.stages_memory import memory
 from bench.stages_segments import segments
 from bench.stages_size import fork, size, turns
 from bench.stages_time import capture, cat, startup, verify
+from bench.stages_vectors import vectors
 from bench.tools import CACHE, REPOSITORY, Tools, find_tools
 
 STAGES: dict[str, Callable[[Setting], Result]] = {
@@ -30,6 +31,7 @@ STAGES: dict[str, Callable[[Setting], Result]] = {
     "memory": memory,
     "startup": startup,
     "segments": segments,
+    "vectors": vectors,
     "embed": embed,
 }
 WITHOUT_CORPUS = frozenset({"startup"})

@@ -250,6 +250,8 @@ class ArchiveInfo(NamedTuple):
     record: dict[str, dict[str, int]]
     auxiliary: dict[str, dict[str, int]]
     indexes: tuple["IndexInfo", ...]
+    words: tuple["WordsInfo", ...]
+    vectors: tuple["VectorsInfo", ...]
 
 
 class Finding(NamedTuple):

@@ -9,12 +9,14 @@ import click
 
 from ctxarc.cli.arguments import LONGEST, InWords, Seconds, archive_argument, as_utf8
 from ctxarc.cli.incomplete import note_incomplete
+from ctxarc.cli.models import reached
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, plural
 from ctxarc.errors import BadUsage, NoSuchSource
 from ctxarc.model import AddressHit, AddressResult, as_json
 from ctxarc.operations.address import BUDGET_SECONDS, AddressOptions, address
+from ctxarc.operations.embed_question import embedded_queries
 from ctxarc.operations.ls import names
 from ctxarc.operations.query_vectors import Query, read_queries
 from ctxarc.preservation.files import named_faults
@@ -26,17 +28,24 @@ _EXCERPT = 300
 @click.command("address", cls=Command)
 @archive_argument
 @click.argument("question", required=False, type=as_utf8)
-@click.option("--vector", metavar="FILE", help="Ask by a vector, or one a line, in FILE; - is stdin.")
-@click.option("--model", metavar="MODEL", help="The model that made the vector, if FILE does not say.")
+@click.option("--vector", metavar="FILE", help="Ask by the vector, or vectors, in FILE; - is stdin.")
+@click.option("--model", metavar="MODEL", help="The model that made the vector in FILE.")
 @click.option("--revision", metavar="REVISION", help="The digest of its weights, or `unstated`.")
+@click.option("--embed", "embedded", is_flag=True, help="Have the vectors' own model embed QUESTION.")
 @click.option("--hybrid", is_flag=True, help="Ask by words and by vector, and fuse the ranks.")
-@click.option("--scheme", metavar="SCHEME", help="Search segments of SCHEME; without it, of the only index there is.")
-@click.option("--vectors", metavar="FINGERPRINT", help="Compare with these vectors, where there are several sets.")
+@click.option("--scheme", metavar="SCHEME", help="Search its segments; else the only index's.")
+@click.option("--vectors", metavar="FINGERPRINT", help="Compare with this set of vectors.")
 @click.option(
-    "-k", "limit", cls=InWords, type=click.IntRange(min=1, max=1000), default=10, help="Give K hits; 10 unless said."
+    "-k",
+    "limit",
+    cls=InWords,
+    type=click.IntRange(min=1, max=1000),
+    default=10,
+    help="Give K hits; 10 unless said.",
+    metavar="K",
 )
-@click.option("--no-centre", is_flag=True, help="Compare directions from zero, not from the mean of all vectors.")
-@click.option("--role", type=as_utf8, metavar="ROLE", help="Search turns of ROLE only: user, assistant, tool, ...")
+@click.option("--no-centre", is_flag=True, help="Do not take the mean of all vectors off first.")
+@click.option("--role", type=as_utf8, metavar="ROLE", help="Search turns of user, assistant, tool, ... only.")
 @click.option("--transcript", type=as_utf8, metavar="NAME", help="Search this transcript only.")
 @click.option(
     "--require-coverage",
@@ -51,8 +60,13 @@ _EXCERPT = 300
     type=Seconds(min=0, max=LONGEST),
     default=BUDGET_SECONDS,
     metavar="SECONDS",
-    help="Without NumPy, refuse what takes longer; 30 unless said.",
+    help="Take so long at most without NumPy; 30 unless said.",
 )
+@click.option("--server", type=as_utf8, metavar="URL", help="That model's server, if not where it was.")
+@click.option(
+    "--exec", "program", type=as_utf8, metavar="PROGRAM", help="That model's program, as `ctxarc embed` runs it."
+)
+@click.option("--key-env", metavar="NAME", help="The variable with the server's key.")
 @common_options
 def command(
     out: Output,
@@ -61,6 +75,7 @@ def command(
     vector: str | None,
     model: str | None,
     revision: str | None,
+    embedded: bool,
     hybrid: bool,
     scheme: str | None,
     vectors: str | None,
@@ -70,22 +85,33 @@ def command(
     transcript: str | None,
     require_coverage: float | None,
     budget: float,
+    server: str | None,
+    program: str | None,
+    key_env: str | None,
 ) -> int:
     """Find the places that answer a question.
 
-    A QUESTION in words is looked up by its words; a vector is compared with those that were attached, if their
-    identity agrees. Each hit is a place, an address for `ctxarc cat`, whose turn was hashed.
+    QUESTION is looked up by its words; a vector, from FILE or of the model that --embed asks, is compared with those
+    attached, if their identity agrees. Hits are addresses for `ctxarc cat`, and their turns were hashed.
 
     \b
       ctxarc address work.ctxa 'why did the build fail'
       ctxarc address work.ctxa --vector question.json -k 5
-      ctxarc address work.ctxa 'why did the build fail' --vector question.json --hybrid
+      ctxarc address work.ctxa 'why did the build fail' --embed --hybrid
     """  # noqa: D301 - click reads the control character as "keep these lines"
     if vector is None and (model or revision):
         raise BadUsage("--model and --revision say what made a vector, and there is no --vector FILE")
+    queries = _queries(vector, model, revision) if vector is not None else []
+    if embedded:
+        if question is None or vector is not None:
+            raise BadUsage("--embed makes the vector of QUESTION, so give one, and no --vector FILE")
+        reach = reached(server=server, program=program, key_env=key_env)
+        queries = embedded_queries(archive, [question], reach, scheme=scheme, vectors=vectors)
+    elif server or program or key_env:
+        raise BadUsage("--server, --exec and --key-env are for --embed")
     options = AddressOptions(
         question=question,
-        queries=_queries(vector, model, revision) if vector is not None else (),
+        queries=queries,
         hybrid=hybrid,
         scheme=scheme,
         vectors=vectors,

@@ -92,7 +92,7 @@ def command(
     del missing  # it is what happens anyway
     check_mark(archive)
     options = EmbedOptions(
-        model=replace(reached(reach), model=model, revision=revision, batch=batch),
+        model=replace(reached(**reach), model=model, revision=revision, batch=batch),
         scheme=scheme,
         projection=projection,
         sample=sample,

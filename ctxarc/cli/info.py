@@ -10,7 +10,7 @@ from ctxarc.cli.arguments import archive_argument
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.cli.terminal import cell_width, columns, fit, gap_words, name_room, pad, plural, shorten, size
-from ctxarc.model import ArchiveInfo, as_json
+from ctxarc.model import ArchiveInfo, VectorsInfo, as_json
 from ctxarc.operations.info import info
 
 _BAR_CELLS = 24
@@ -67,8 +67,34 @@ def _print_indexes(out: Output, held: ArchiveInfo) -> None:
             words = f"damaged: {each.refusal['code']}"
         else:
             words = f"{plural(each.segments, 'segment')}, median {each.median_segment_bytes:g} B, "
-            words += f"{size(each.bytes)}, covers {int(each.coverage * 1000) / 10:g} % of the bytes"
+            words += f"{size(each.bytes)}, covers {_exact(each.coverage)} of the bytes"
         out.line(f"index    {printable(each.scheme)}: {words}")
+    for index in held.words:
+        damaged = f"damaged: {index.refusal['code']}" if index.refusal else ""
+        words = damaged or f"{size(index.bytes)}, of {_exact(index.coverage)} of the turns"
+        out.line(f"words    {printable(index.scheme)}: {words}")
+    for vectors in held.vectors:
+        _print_vectors(out, vectors)
+
+
+def _print_vectors(out: Output, vectors: VectorsInfo) -> None:
+    name = f"vectors  {vectors.identity_fingerprint[:8]} of {printable(vectors.scheme)}"
+    if vectors.refusal:
+        out.line(f"{name}: damaged: {vectors.refusal['code']}")
+        return
+    identity = vectors.identity
+    out.line(
+        f"{name}: {printable(str(identity['model']))}, {identity['dimensions']} dimensions, {size(vectors.bytes)}, of "
+        f"{_exact(vectors.coverage)} of the segments"
+    )
+    out.line(
+        f"         revision {printable(str(identity['revision']))}, projection {printable(str(identity['projection']))}"
+    )
+
+
+def _exact(share: float) -> str:
+    """A share in per cent, never rounded up."""
+    return f"{int(share * 1000) / 10:g} %"
 
 
 def _percent(share: float) -> str:

@@ -18,6 +18,7 @@ from ctxarc.operations.models.opening import SERVERS, ModelOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_KEY = "OPENAI_API_KEY"
+TIMEOUT, RETRIES = 120.0, 5
 _ITS_HOST = "api.openai.com"
 
 
@@ -31,7 +32,7 @@ def reach_options(function: F) -> F:
             "--timeout",
             cls=InWords,
             type=Seconds(min=0.001, max=LONGEST),
-            default=120.0,
+            default=TIMEOUT,
             metavar="SECONDS",
             help="Wait so long for a server's answer; 120 unless said.",
         ),
@@ -39,7 +40,7 @@ def reach_options(function: F) -> F:
             "--retries",
             cls=InWords,
             type=click.IntRange(min=0, max=100),
-            default=5,
+            default=RETRIES,
             metavar="N",
             help="Repeat a call that failed; 5 times unless said.",
         ),
@@ -50,7 +51,15 @@ def reach_options(function: F) -> F:
     return function
 
 
-def reached(values: dict[str, Any]) -> ModelOptions:
+def reached(
+    *,
+    server: str | None,
+    program: str | None,
+    key_env: str | None,
+    api: str | None = None,
+    timeout: float = TIMEOUT,
+    retries: int = RETRIES,
+) -> ModelOptions:
     """How the model is reached, by the values of :func:`reach_options`.
 
     Raises:
@@ -58,12 +67,12 @@ def reached(values: dict[str, Any]) -> ModelOptions:
 
     """
     return ModelOptions(
-        server=values["server"],
-        api=values["api"],
-        program=program_of(values["program"]),
-        timeout=values["timeout"],
-        retries=values["retries"],
-        key=key_of(values["key_env"], values["server"]),
+        server=server,
+        api=api,
+        program=program_of(program),
+        timeout=timeout,
+        retries=retries,
+        key=key_of(key_env, server),
         proxies=getproxies(),
     )
 

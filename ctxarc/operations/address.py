@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxarc.auxiliary.projection import RAW
 from ctxarc.auxiliary.records import ROLES
 from ctxarc.auxiliary.segments.index import Index, built
 from ctxarc.auxiliary.vectors.identity import UNSTATED
@@ -233,7 +234,7 @@ class _Vectors(_Answers):
         """The answer to one query."""
         options = self.options
         question = query.question or options.question
-        reader = Reader(self.scope, raw=self.corpus.identity.projection.startswith("raw"), question=question)
+        reader = Reader(self.scope, raw=self.corpus.identity.projection.partition("+")[0] == RAW, question=question)
         depth = max(_DEPTH, 5 * options.limit) if options.hybrid else options.limit
         ranked = self._ranking.rank(query.vector, self.covered.live, centre=options.centre)
 

@@ -91,6 +91,16 @@ class Reader:
                 self._texts[key] = text
         return self._texts[key]
 
+    def alike(self, place: tuple[int, int, int], text: Text) -> bool:
+        """Whether a segment whose text has the name of ``text`` has that text; the same bytes have."""
+        number, start, end = place
+        best = text.best
+        if end - start == best.end - best.start:
+            mine = self.scope.record.turn_bytes(number)[start:end]
+            if mine == self.scope.record.turn_bytes(best.object)[best.start : best.end]:
+                return True
+        return self.text(number, start, end) == text.text
+
     def shown(self, place: Ranked) -> str:
         """What a hit shows of a segment."""
         if self._raw:
@@ -101,7 +111,7 @@ class Reader:
         """The name of a segment's text."""
         turn = self.scope.firsts[place.object].turn
         ends = self.scope.segments.ends(turn)
-        return self.scope.segments.texts(turn)[list(ends).index(place.end)]
+        return self.scope.segments.texts(turn)[ends.index(place.end)]
 
     def is_echo(self, number: int) -> bool:
         """Whether a turn contains the question itself."""
@@ -186,7 +196,7 @@ def _hit(reader: Reader, rank: int, text: Text, others: Sequence[tuple[int, int,
     elsewhere: list[Elsewhere] = []
     count = 0
     for number, start, end, why in places:
-        if why == "text" and count < _LISTED and reader.text(number, start, end) != text.text:
+        if why == "text" and count < _LISTED and not reader.alike((number, start, end), text):
             continue
         for order, turn in scope.places(number):
             if (order, turn, number) == (first.order, first.turn.number, best.object) and why == "turn":

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.segments.index import Index, built
+from ctxarc.auxiliary.vectors.corpus import Corpus, corpora
+from ctxarc.auxiliary.words import index as word_index
+from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Damage
-from ctxarc.model import ArchiveInfo, IndexInfo, TranscriptState
+from ctxarc.model import ArchiveInfo, IndexInfo, TranscriptState, VectorsInfo, WordsInfo
+from ctxarc.operations.corpora import covered, share
 from ctxarc.operations.indexes import measure
+from ctxarc.operations.scope import Scope, Segments
 from ctxarc.operations.sizes import RECORD, archive_files
 from ctxarc.operations.view import View
 from ctxarc.preservation.layout import FORMAT_VERSION
@@ -51,6 +56,8 @@ def info(archive: Path) -> ArchiveInfo:
             record=planes[0],
             auxiliary=planes[1],
             indexes=tuple(_index(record, archive, scheme) for scheme in built(archive)),
+            words=tuple(_words(record, archive, scheme) for scheme in word_index.built(archive)),
+            vectors=tuple(_vectors(record, archive, *names) for names in corpora(archive)),
         )
 
 
@@ -63,6 +70,26 @@ def _index(record: Record, archive: Path, scheme: str) -> IndexInfo:
     return IndexInfo(
         scheme, measured.segments, measured.coverage, measured.median, len(index.parts), index.stored_bytes
     )
+
+
+def _words(record: Record, archive: Path, scheme: str) -> WordsInfo:
+    try:
+        words = Words(archive, scheme)
+        turns = [words.holds(turn.object) for _, turn in View(record).distinct()]
+    except Damage as damage:
+        return WordsInfo(scheme, 0.0, 0, 0, damage.as_json())
+    return WordsInfo(scheme, share(sum(turns), len(turns)), len(words.parts), words.stored_bytes)
+
+
+def _vectors(record: Record, archive: Path, scheme: str, fingerprint: str) -> VectorsInfo:
+    try:
+        corpus = Corpus(archive, scheme, fingerprint)
+        found = covered(corpus, Scope(Segments(record, Index(archive, scheme))))
+    except Damage as damage:
+        return VectorsInfo(scheme, fingerprint, {}, 0, 0.0, 0, 0, damage.as_json())
+    identity = corpus.identity.as_json()
+    files = len(corpus.parts)
+    return VectorsInfo(scheme, fingerprint, identity, found.rows, found.coverage.segments, files, corpus.stored_bytes)
 
 
 def _planes(archive: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:

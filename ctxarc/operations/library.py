@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxarc.operations import attach, cat, embed, export, extract, find, info, log, ls, repack, segment, show, verify
+from ctxarc.operations import (
+    address,
+    attach,
+    cat,
+    embed,
+    export,
+    extract,
+    find,
+    info,
+    log,
+    ls,
+    repack,
+    segment,
+    show,
+    verify,
+)
+from ctxarc.operations.address import AddressOptions
 from ctxarc.operations.attach import AttachOptions
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.embed import EmbedOptions
@@ -21,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ctxarc import model
+    from ctxarc.operations.query_vectors import Query
 
 
 def open_archive(path: str | os.PathLike[str], *, create: bool = False) -> Archive:
@@ -124,6 +142,15 @@ class Archive:
         answered = None if export is None else read_export(Path(export))
         with open_vectors(Path(vectors)) as stream:
             return attach.attach(self.path, stream, os.fspath(vectors), answered=answered, options=options)
+
+    def address(self, question: str, *, options: AddressOptions | None = None) -> model.AddressResult:
+        """The places that answer a question by its words; ``options`` may say more."""
+        asked = replace(options or AddressOptions(), question=question)
+        return next(address.address(self.path, asked))
+
+    def answers(self, *queries: Query, options: AddressOptions | None = None) -> Iterator[model.AddressResult]:
+        """The places that answer each of several questions as vectors."""
+        return address.address(self.path, replace(options or AddressOptions(), queries=queries))
 
     def embed(self, options: EmbedOptions) -> model.EmbedResult:
         """Have the user's own model embed every segment that has no vector yet."""

@@ -34,21 +34,26 @@ class Segments:
         self.scheme = index.scheme if index else WHOLE_TURNS
         self.words = Words(record.path, index.scheme) if index else None
         self._names: dict[int, Sequence[int]] = {}
+        self._ends: dict[int, list[int]] = {}
 
-    def ends(self, turn: Turn) -> Sequence[int]:
+    def ends(self, turn: Turn) -> list[int]:
         """Where the segments of a turn end; empty where the index does not cover it.
 
         Raises:
             IndexMismatch: the index was built on other bytes.
 
         """
-        return self.index.ends(turn.object, turn.digest, turn.length) if self.index else (turn.length,)
+        if turn.object not in self._ends:
+            found = self.index.ends(turn.object, turn.digest, turn.length) if self.index else (turn.length,)
+            self._ends[turn.object] = list(found)
+        return self._ends[turn.object]
 
     def has_words(self, turn: Turn) -> bool:
         """Whether the word index holds a turn, cut as it is."""
-        if not self.words or not self.words.holds(turn.object):
-            return False
-        return list(self.words.ends(turn.object, turn.digest, turn.length)) == list(self.ends(turn))
+        part = self.words.part_of(turn.object) if self.words else None
+        return bool(
+            part and part.digest(turn.object) == turn.digest and list(part.ends(turn.object)) == self.ends(turn)
+        )
 
     def texts(self, turn: Turn) -> Sequence[int]:
         """The names of the texts of a turn's segments: equal texts have equal names."""

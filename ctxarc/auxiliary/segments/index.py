@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from contextlib import suppress
+from operator import lt
 from typing import TYPE_CHECKING, Self
 
 from ctxarc.auxiliary.segments import SCHEMES
@@ -196,12 +197,9 @@ class Index:
 
 def is_partition(ends: Sequence[int], length: int) -> bool:
     """Whether segments that end at ``ends`` cover ``length`` bytes once each."""
-    at = 0
-    for end in ends:
-        if end <= at:
-            return False
-        at = end
-    return at == length
+    if not ends:
+        return length == 0
+    return ends[0] > 0 and ends[-1] == length and all(map(lt, ends, ends[1:]))
 
 
 def no_index(archive: Path, scheme: str) -> NoSuchScheme:

@@ -11,7 +11,6 @@ from array import array
 from heapq import nlargest
 from itertools import chain
 from operator import mul, sub
-from statistics import median
 from struct import Struct
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -158,7 +157,8 @@ class PythonRanking:
             products, error = self._lanes.products(unit)
             return _at(products, live), [error + UNIT * norm for norm in norms]
         # |r - q|^2 = |r|^2 - 2 rq + |q|^2, and the norm of a row is off by (n / 2 + 2) u of it at most.
-        scale = median(self._norms[:: max(1, len(self._norms) // 1000)])
+        some = sorted(self._norms[:: max(1, len(self._norms) // 1000)])
+        scale = some[len(some) // 2]
         scale = scale if LEAST < scale < MOST else 1.0
         probe = tuple(number * scale for number in unit)
         square = math.fsum(map(mul, probe, probe))
