@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bench.common import Figure, Program, Result, Timing, bytes_of, describe_input, peak_memory, run
-from bench.common import run_in_turn
+from bench.common import Figure, Program, Result, Timing, bytes_of, describe_input, peak_memory, run, run_in_turn
 from bench.setting import Setting, ratio, remove, unmeasured
 
 ROWS, WIDTH, OBJECTS, MANY = 61_458, 768, 3551, 1_000_000
@@ -58,7 +57,7 @@ def timed(name, do):
 ranking = open_ranking(opened(), "numpy")
 matrix = ranking.matrices[0]
 queries = np.random.default_rng(2).standard_normal((100, width)).astype("f4")
-lists = queries.tolist()
+lists = [array("f", query) for query in queries]
 [ranked] = ranking.rank_many(lists[:1])
 exact = matrix.astype("f8") - matrix.mean(axis=0, dtype="f8")
 scores = exact @ (queries[0].astype("f8") - matrix.mean(axis=0, dtype="f8")) / np.sqrt((exact * exact).sum(axis=1))
@@ -137,8 +136,8 @@ import numpy as np
 rows, first = np.load(sys.argv[2], mmap_mode="r"), True
 with open(sys.argv[1]) as ids, open(sys.argv[3], "w") as file:
     next(ids)
-    said = {"kind": "ctxarc-vectors", "model": "n", "revision": "r", "projection": "json-text-v1", "scheme": sys.argv[4]}
-    file.write(json.dumps(said) + "\\n")
+    said = {"model": "n", "revision": "r", "projection": "json-text-v1", "scheme": sys.argv[4]}
+    file.write(json.dumps({"kind": "ctxarc-vectors", **said}) + "\\n")
     for number, line in zip(range(6000), ids):
         file.write(json.dumps({"id": json.loads(line)["id"], "vector": rows[number].tolist()}) + "\\n")
 """
@@ -256,6 +255,15 @@ def _memory(setting: Setting, result: Result) -> None:
     remove(archive)
 
 
+class _Given(NamedTuple):
+    """An archive with vectors, the export they answer, the vectors, and a question."""
+
+    archive: Path
+    export: Path
+    npy: Path
+    query: Path
+
+
 def _commands(setting: Setting, result: Result) -> None:
     """``attach`` and ``address`` as whole processes, on the segments of the main transcript."""
     tools, scratch = setting.tools, setting.scratch
@@ -277,44 +285,45 @@ def _commands(setting: Setting, result: Result) -> None:
     result.figures.append(
         ratio("attach a .npy : cp", ("ctxarc attach", timings["ctxarc attach"]), ("cp", timings["cp"]), 3.0)
     )
-    _address(setting, result, archive, query, timings)
-    _ndjson(setting, result, archive, export, npy, timings)
+    given = _Given(archive, export, npy, query)
+    timings |= _address(setting, result, given) | _ndjson(setting, result, given)
     result.raw |= {label: timing.record() for label, timing in timings.items()}
 
 
-def _address(setting: Setting, result: Result, archive: Path, query: Path, timings: dict[str, Timing]) -> None:
+def _address(setting: Setting, result: Result, given: _Given) -> dict[str, Timing]:
     """A question to a cold process, beside the start of what it needs and the search alone."""
     tools = setting.tools
-    address = Program("ctxarc address", (tools.ctxarc, "address", str(archive), "--vector", str(query), "-q"))
+    argv = (tools.ctxarc, "address", str(given.archive), "--vector", str(given.query), "-q")
+    address = Program("ctxarc address", argv)
     start = Program("import numpy, click, zstandard", (tools.python, "-c", "import numpy, click, zstandard"))
-    timings |= run_in_turn([address, start], setting.runs(11))
+    timings = run_in_turn([address, start], setting.runs(11))
     search = statistics.median(result.raw["search"]["seconds"])  # type: ignore[index]
     ours, base = timings[address.label].median, timings[start.label].median + search
     detail = f"ctxarc address {ours:.3f} s, {start.label} and search {base:.3f} s"
     result.figures.append(Figure("address : start and search", round(ours / base, 3), "x", 2.5, detail))
+    return timings
 
 
-def _ndjson(
-    setting: Setting, result: Result, archive: Path, export: Path, npy: Path, timings: dict[str, Timing]
-) -> None:
+def _ndjson(setting: Setting, result: Result, given: _Given) -> dict[str, Timing]:
     """NDJSON of 6,000 vectors, beside the peer's function that stores vectors."""
     name, tools, scratch = "attach NDJSON : anla1 write_vectors", setting.tools, setting.scratch
     if tools.peer is None:
         result.figures.append(unmeasured(name, "x", 0.5, tools.peer_missing))
-        return
-    given = scratch / "six.ndjson"
-    run([tools.python, "-c", START + NDJSON, export, npy, given, SCHEME])
+        return {}
+    lines = scratch / "six.ndjson"
+    run([tools.python, "-c", START + NDJSON, given.export, given.npy, lines, SCHEME])
     attach = Program(
         "ctxarc attach, NDJSON",
-        (tools.ctxarc, "attach", str(archive), str(given), "-q"),
-        before=lambda: remove(archive / "vectors"),
+        (tools.ctxarc, "attach", str(given.archive), str(lines), "-q"),
+        before=lambda: remove(given.archive / "vectors"),
     )
     python = str(Path(tools.peer).with_name("python"))
     theirs = Program(
         "anla1 write_vectors",
-        (python, "-c", START + PEERS_ATTACH, str(given), str(scratch / "six.vec")),
+        (python, "-c", START + PEERS_ATTACH, str(lines), str(scratch / "six.vec")),
         shown="anla1.vectors.write_vectors of json.loads of each line",
     )
-    timings |= run_in_turn([attach, theirs], setting.runs(5))
+    timings = run_in_turn([attach, theirs], setting.runs(5))
     pair = [(each.label, timings[each.label]) for each in (attach, theirs)]
     result.figures.append(ratio(name, pair[0], pair[1], 0.5))
+    return timings

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranked", "Ranking", "open_ranking"]
 
-Live = "Sequence[tuple[int, int]] | None"
-"""Half-open ranges of the rows that are searched, in order; ``None`` for all."""
-
 
 class Ranked(Protocol):
     """The rows of a corpus, ranked for one query."""
@@ -45,7 +42,7 @@ class Ranking(Protocol):
     def rank(
         self, query: Sequence[float], live: Sequence[tuple[int, int]] | None = None, *, centre: bool = True
     ) -> Ranked:
-        """The rows ranked for ``query``."""
+        """The rows ranked for ``query``; ``live`` are half-open ranges of those that are searched, in order; or all."""
 
     def rank_many(
         self,
@@ -54,7 +51,7 @@ class Ranking(Protocol):
         *,
         centre: bool = True,
     ) -> Iterator[Ranked]:
-        """The same for each of several queries; use each before the next is taken."""
+        """The same for each of several queries."""
 
     def estimate_seconds(self, queries: int) -> float:
         """Seconds that so many queries take, by a measurement of this machine; 0 where that is no time to speak of."""

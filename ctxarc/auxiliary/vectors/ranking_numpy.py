@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 _BLOCK = 64
 """Rows whose best one stands for them where the best of all are looked for."""
-_SCORES = 1 << 24
+_WITHIN = None if np is None else np.arange(_BLOCK)
+_TOGETHER = 16384
+"""Rows whose products with several queries are made at a time."""
+_SCORES = 1 << 23
 """Scores that are held at a time."""
 _NUMBERS = 1 << 20
 """Numbers of rows that are held in float64 at a time."""
@@ -51,7 +54,7 @@ class _Query(NamedTuple):
         apart: the query apart from the point, in float64.
         length: the length of that.
         scores: of all rows; minus infinity for those that are not searched, and for odd ones.
-        best: the best of each line of rows.
+        best: the best of each block of rows.
         odd: the odd rows that are searched.
 
     """
@@ -74,6 +77,7 @@ class NumpyRanking:
         self.rows = corpus.rows
         self.matrices = [np.frombuffer(part.data, "<f4").reshape(-1, self._width) for part in corpus.parts]
         self._norms = np.concatenate([np.frombuffer(part.tables.norms, "=f4") for part in corpus.parts])
+        self.behind = np.arange(self.rows // _BLOCK * _BLOCK, self.rows)
         self._points: dict[bool, _Point] = {}
 
     def estimate_seconds(self, _queries: int) -> float:
@@ -121,28 +125,29 @@ class NumpyRanking:
             apart = np.array(queries[start : start + step], "f4").astype("f8") - point.mean
             lengths = np.sqrt(exact_sums(apart * apart))
             units = apart / np.where(lengths > 0, lengths, 1)[:, None]
-            scores = self._products(units.astype("f4"))
-            with np.errstate(all="ignore"):
-                scores -= (units @ point.mean).astype("f4")
-                scores *= point.inverse[:, None]
+            scores = self._scores(units, point)
             odd = _leave_out(scores, point.odd, live)
             best = _best(scores)
             for number, length in enumerate(lengths.tolist()):
                 query = _Query(apart[number], length, scores[:, number], best[number], odd)
                 yield NumpyRanked(self, point, query)
 
-    def _products(self, units: Any) -> Any:  # noqa: ANN401 - arrays
-        """The product of each row with each query: rows by queries, which takes the least time."""
+    def _scores(self, units: Any, point: _Point) -> Any:  # noqa: ANN401 - arrays
+        """The approximate score of each row for each query: rows by queries, which takes the least time."""
         found = np.empty((self.rows, len(units)), "f4")
+        middles, turned = (units @ point.mean).astype("f4"), units.astype("f4").T
         at = 0
         with np.errstate(all="ignore"):
             for part, matrix in zip(self._corpus.parts, self.matrices, strict=True):
-                # Rows that are proved now are still in the processor's cache when they are multiplied.
-                step = len(matrix) if part.is_proved else part.block_rows
+                # What is proved, or multiplied, now is still in the processor's cache for what follows.
+                step = (_TOGETHER if len(units) > 1 else len(matrix)) if part.is_proved else part.block_rows
                 for start in range(0, len(matrix), step):
                     rows = matrix[start : start + step]
                     part.prove(start, start + len(rows))
-                    np.matmul(rows, units.T, out=found[at : at + len(rows)])
+                    to = found[at : at + len(rows)]
+                    np.matmul(rows, turned, out=to)
+                    to -= middles
+                    to *= point.inverse[at : at + len(rows), None]
                     at += len(rows)
         return found
 
@@ -161,8 +166,11 @@ class NumpyRanking:
         step = max(1, _NUMBERS // self._width)
         for at in range(0, len(rows), step):
             apart = self.gathered(rows[at : at + step]) - point.mean
-            products = exact_sums(apart * query.apart)
-            lengths = np.sqrt(exact_sums(apart * apart)) * query.length
+            both = np.empty((2 * len(apart), self._width))
+            np.multiply(apart, query.apart, out=both[: len(apart)])
+            np.multiply(apart, apart, out=both[len(apart) :])
+            sums = exact_sums(both)
+            products, lengths = sums[: len(apart)], np.sqrt(sums[len(apart) :]) * query.length
             found[at : at + step] = np.divide(products, lengths, out=np.zeros(len(apart)), where=lengths > 0)
         return found
 
@@ -183,12 +191,9 @@ def _leave_out(scores: Any, odd: Any, live: Sequence[tuple[int, int]] | None) ->
 
 
 def _best(scores: Any) -> Any:  # noqa: ANN401 - arrays
-    """The best score of each line of rows, for each query: queries by lines. Row r is in line r modulo their number."""
-    lines = len(scores) // _BLOCK
-    if not lines:
-        return np.empty((scores.shape[1], 0), "f4")
-    together = scores[: lines * _BLOCK].reshape(_BLOCK, lines, scores.shape[1])
-    return np.ascontiguousarray(np.maximum.reduce(together, axis=0).T)
+    """The best score of each block of rows, for each query: queries by blocks."""
+    together = scores[: len(scores) // _BLOCK * _BLOCK].reshape(-1, _BLOCK, scores.shape[1])
+    return np.ascontiguousarray(np.maximum.reduce(together, axis=1).T)
 
 
 class NumpyRanked:
@@ -223,19 +228,18 @@ class NumpyRanked:
         rows, and only where the best of 64 can reach it too can there be others.
         """
         scores, best, worst = self._query.scores, self._query.best, self._point.worst
-        lines = len(best)
-        if lines < 4 * count:
+        if len(best) < 4 * count:
             least = _least(scores, count) - worst
             near = np.flatnonzero(scores + self._point.errors >= least)
         else:
             least = _least(best, count) - worst
-            lanes = np.flatnonzero(best >= least - worst)
-            near = (np.arange(0, lines * _BLOCK, lines)[:, None] + lanes).ravel()
-            near = np.concatenate([near[scores[near] >= least - worst], np.arange(lines * _BLOCK, len(scores))])
+            blocks = np.flatnonzero(best >= least - worst)
+            near = np.concatenate([(blocks[:, None] * _BLOCK + _WITHIN).ravel(), self._ranking.behind])
+            near = near[scores[near] >= least - worst]
             near = near[scores[near] + self._point.errors[near] >= least]
         if least == -np.inf:
             near = near[scores[near] > least]
-        return np.sort(np.concatenate([near, self._query.odd]))
+        return np.sort(np.concatenate([near, self._query.odd])) if len(self._query.odd) else near
 
 
 def _least(scores: Any, count: int) -> Any:  # noqa: ANN401 - arrays

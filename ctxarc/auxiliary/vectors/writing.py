@@ -6,7 +6,9 @@ import mmap
 import os
 from array import array
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from queue import Queue
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _MORE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+_AHEAD = 16
+"""Blocks that wait to be written."""
+_FLUSHED = 8 << 20
+"""Bytes after which what was written is flushed."""
+_flush = getattr(os, "fdatasync", os.fsync)
 
 
 class NewRows(NamedTuple):
@@ -104,10 +112,11 @@ def _write(descriptor: int, identity: Identity, archive_digest: str, new: NewRow
     os.lseek(descriptor, header.rows_at, os.SEEK_SET)
     measure = measuring(dimensions)
     checks = array("Q")
-    for block in _blocks(new.chunks, block_rows(dimensions) * size):
-        checks.append(xxh3_64_intdigest(block))
-        measure.add(block)
-        write_all(descriptor, block)
+    with _Behind(descriptor) as behind_us:
+        for block in _blocks(new.chunks, block_rows(dimensions) * size):
+            behind_us.write(block)
+            checks.append(xxh3_64_intdigest(block))
+            measure.add(block)
     if len(measure.norms) != rows:
         raise MalformedVectors(f"{len(measure.norms):,} vectors for {rows:,} segments", found=len(measure.norms))
     sums = measure.sums()
@@ -120,6 +129,46 @@ def _write(descriptor: int, identity: Identity, archive_digest: str, new: NewRow
     write_all(descriptor, packed)
     os.lseek(descriptor, 0, os.SEEK_SET)
     write_all(descriptor, header._replace(tables_checksum=xxh3_64_hexdigest(packed)).pack())
+
+
+class _Behind:
+    """Writes blocks in a thread of its own: they are on their way to the disk while the next ones are looked at."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._blocks: Queue[bytes | memoryview | None] = Queue(_AHEAD)
+        self._fault: BaseException | None = None
+        self._thread = Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._blocks.put(None)
+        self._thread.join()
+        if kind is None and self._fault:
+            raise self._fault
+
+    def write(self, block: bytes | memoryview) -> None:
+        """Write a block, soon; a fault of one before it is raised."""
+        if self._fault:
+            raise self._fault
+        self._blocks.put(block)
+
+    def _run(self) -> None:
+        unflushed = 0
+        while (block := self._blocks.get()) is not None:
+            try:
+                if self._fault is None:
+                    write_all(self._descriptor, block)
+                    unflushed += len(block)
+                if unflushed >= _FLUSHED:
+                    _flush(self._descriptor)
+                    unflushed = 0
+            except BaseException as fault:  # noqa: BLE001 - it is raised again where the rows come from
+                self._fault = fault
+                unflushed = 0
 
 
 def _blocks(chunks: Iterable[bytes | bytearray | memoryview], size: int) -> Iterator[bytes | memoryview]:
