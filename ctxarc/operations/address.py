@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc.auxiliary.projection import RAW
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ctxarc.auxiliary.vectors.corpus import Corpus
+    from ctxarc.auxiliary.vectors.ranking import Ranked as RankedRows
     from ctxarc.auxiliary.vectors.ranking import Ranking
     from ctxarc.operations.query_vectors import Query
 
@@ -82,13 +84,9 @@ def address(archive: Path, options: AddressOptions) -> Iterator[AddressResult]:
         if not options.queries:
             yield _Words(record, options).answer()
             return
-        by_corpus: dict[str, _Vectors] = {}
-        for query in options.queries:
-            corpus = _corpus(archive, query, options)
-            fingerprint = corpus.identity.fingerprint
-            if fingerprint not in by_corpus:
-                by_corpus[fingerprint] = _Vectors(record, corpus, options)
-            yield by_corpus[fingerprint].answer(query)
+        for _, group in groupby(options.queries, key=lambda query: query.stated):
+            queries = list(group)
+            yield from _Vectors(record, _corpus(archive, queries[0], options), options).answers(queries)
 
 
 def _check(options: AddressOptions) -> None:
@@ -230,13 +228,19 @@ class _Vectors(_Answers):
             )
             raise OverBudget(f"{message}{budget:g} s", estimate_seconds=estimate, budget_seconds=budget)
 
-    def answer(self, query: Query) -> AddressResult:
-        """The answer to one query."""
+    def answers(self, queries: Sequence[Query]) -> Iterator[AddressResult]:
+        """The answers to queries, which are compared with all rows together."""
+        ranked = self._ranking.rank_many(
+            [query.vector for query in queries], self.covered.live, centre=self.options.centre
+        )
+        for query, each in zip(queries, ranked, strict=True):
+            yield self._answer(query, each)
+
+    def _answer(self, query: Query, ranked: RankedRows) -> AddressResult:
         options = self.options
         question = query.question or options.question
         reader = Reader(self.scope, raw=self.corpus.identity.projection.partition("+")[0] == RAW, question=question)
         depth = max(_DEPTH, 5 * options.limit) if options.hybrid else options.limit
-        ranked = self._ranking.rank(query.vector, self.covered.live, centre=options.centre)
 
         def leading(number: int) -> list[Ranked]:
             return [Ranked(*self.corpus.place(row), score) for row, score in ranked.top(number)]
