@@ -38,7 +38,7 @@ DOORS = {"cli", "mcp", "bench", "program"}
 LAZY = {("ctxarc.cli.main", "get_command"), ("ctxarc", "__getattr__")}
 """The functions that import when they are called: the table of commands, and the package's door to the library."""
 
-PROCESSES = {"ctxarc.operations.regex_worker", "ctxarc.local.__main__"}
+PROCESSES = {"ctxarc.operations.regex_worker", "ctxarc.operations.cut_worker", "ctxarc.local.__main__"}
 """Modules that are started as processes of their own, and so speak through their stdin and stdout."""
 BY_NAME = {"__import__", "importlib.import_module", "import_module"}
 """Calls that import what no import statement shows."""

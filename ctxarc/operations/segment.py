@@ -12,7 +12,8 @@ from ctxarc.auxiliary.words import index as word_index
 from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Damage, Refusal
 from ctxarc.model import IndexExtension, SchemeRow, SegmentResult
-from ctxarc.operations.cutting import Job, cut_all
+from ctxarc.operations.cutting import Job
+from ctxarc.operations.halves import cut_all
 from ctxarc.operations.indexes import DEFAULT_SCHEME, check_fit, measure, unknown_scheme
 from ctxarc.operations.progress import Progress, quiet
 from ctxarc.operations.side_writer import SideWriter

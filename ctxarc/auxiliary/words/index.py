@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxarc.auxiliary.projection import text_name, views
+from ctxarc.auxiliary.projection import PROJECTION, text_name, views
 from ctxarc.auxiliary.segments import index
 from ctxarc.auxiliary.segments.index import Index, is_partition
 from ctxarc.auxiliary.words.part import MAGIC, SUFFIX, PartWriter, WordPart
+from ctxarc.preservation.objects import lengths_of
 from ctxarc.preservation.record import Record
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ __all__ = ["FOLDER", "MAGIC", "PartWriter", "Words", "add", "built", "check", "i
 
 FOLDER = "words"
 _GATHERED_BYTES = 8 << 20
-"""Bytes of the largest part whose words are looked up anew together with those behind it."""
+"""Bytes of the parts whose words are looked up anew together with those behind them."""
+_ROWS = 8192
+"""Rows of the table of objects that are read at a time."""
+_TURN = 64
+"""Bytes that a turn counts beside its own."""
 
 
 class Words(Index):
@@ -40,18 +45,33 @@ class Words(Index):
         part = self.part_of(number)
         return part.texts(number) if isinstance(part, WordPart) else ()
 
-    def begin(self, first: int, size: int) -> int:
-        """The object to begin at, so that small parts before object ``first`` are gathered with what is new.
+    def begin(self, record: Record) -> int:
+        """The object to begin at, so that small parts before what is new are gathered with it; all, where none is new.
 
-        Args:
-            first: the first object that the index does not hold.
-            size: objects and segments that are new.
-
+        A part is small that has less than twice the bytes of turns behind it, as those of an index of segments are;
+        since its words have to be looked up anew, only as many are taken as do not take long.
         """
-        taken = index.smaller(self, first, size)
-        while taken and sum(part.stored_bytes for part in taken) > _GATHERED_BYTES:
-            taken.pop(0)
-        return taken[0].first if taken else first
+        objects = record.head.objects
+        first = next(self.missing(objects), objects)
+        if first == objects:
+            return objects
+        size, stored = _bytes(record, first, objects), 0
+        for part in reversed([part for part in self.parts if part.first < first]):
+            more = _bytes(record, part.first, part.first + part.objects)
+            stored += part.stored_bytes
+            if part.first + part.objects != first or more >= 2 * size or stored > _GATHERED_BYTES:
+                break
+            first, size = part.first, size + more
+        return first
+
+
+def _bytes(record: Record, first: int, end: int) -> int:
+    """Bytes of turns, and some for each."""
+    total = 0
+    for at in range(first, end, _ROWS):
+        lengths = lengths_of(record.objects.rows(at, min(_ROWS, end - at)))
+        total += sum(lengths) + _TURN * len(lengths)
+    return total
 
 
 def is_part(path: str) -> bool:
@@ -76,12 +96,14 @@ def check(archive: Path, scheme: str, *, quick: bool) -> Iterator[tuple[str, str
         for part in words.word_parts:
             message = index.misfit(record, part, of_scheme=False)
             if not message and not quick:
-                message = part.database.check(part.segments) or _wrong_texts(record, part)
+                message = part.database.check() or _wrong_texts(record, part)
             if message:
                 yield part.label, f"{part.label}: {message}"
 
 
 def _wrong_texts(record: Record, part: WordPart) -> str:
+    if part.about.projection != PROJECTION:
+        return f"its words are of texts by {part.about.projection}, and this release looks up those by {PROJECTION}"
     for number in range(part.first, part.first + part.objects):
         row = record.objects.row(number)
         if part.digest(number) != row.sha256:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 TOKENS = "words-v1"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-TEXT_LIMIT = 1 << 26
+INDEXED_LIMIT = 1 << 26
 """Characters of a text whose words are looked up, from its start: SQLite takes no text of 1,000,000,000 bytes."""
 _BLOB = re.compile(r"[A-Za-z0-9+/=_-]{160,}")
 _COMPOUND = re.compile(r"\b[A-Za-z][a-z]*+[A-Z0-9][A-Za-z0-9]*+", re.ASCII)
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_PART_LETTERS = 3
-"""Letters that the parts of a compound have on average at least; those of a random id have fewer."""
+_PART_LETTERS, _SPARE = 3, 2
+"""Letters that the parts of a compound have on average at least, but for two: those of a random id have fewer."""
 _LONG, _USUAL_WORD = 2000, 8
 """A shorter text with a blank in eight characters has no blob to speak of."""
 _UNSPACED_LETTERS = (
@@ -42,9 +42,9 @@ _PIECE = re.compile(
 
 def indexed(text: str) -> str:
     """``text`` as it is given to the tokenizer."""
-    text = text[:TEXT_LIMIT]
+    text = text[:INDEXED_LIMIT]
     if not text.isascii():
-        text = _UNSPACED.sub(_pairs, normal(text))[: 2 * TEXT_LIMIT]
+        text = _UNSPACED.sub(_pairs, normal(text))[: 2 * INDEXED_LIMIT]
     if len(text) > _LONG or text.count(" ") * _USUAL_WORD < len(text):
         text = _BLOB.sub(" ", text)
     compounds = _COMPOUND.findall(text.replace("_", " "))
@@ -66,7 +66,7 @@ def _pairs(run: re.Match[str]) -> str:
 def parts(word: str) -> str:
     """What a compound is made of: ``get User Name`` of ``getUserName``; nothing where it is none."""
     found = _PARTS.findall(word) if _COMPOUND.fullmatch(word) else ()
-    return " ".join(found) if len(found) > 1 and len(word) >= _PART_LETTERS * len(found) else ""
+    return " ".join(found) if len(found) > 1 and len(word) + _SPARE >= _PART_LETTERS * len(found) else ""
 
 
 class Piece(NamedTuple):
