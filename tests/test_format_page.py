@@ -26,6 +26,7 @@ import zstandard
 from ctxarc import auxiliary, open_archive, preservation
 from ctxarc.auxiliary.segments import part
 from ctxarc.auxiliary.vectors import part as vectors_part
+from ctxarc.auxiliary.words import part as words
 from ctxarc.operations.capture import CaptureOptions
 from ctxarc.preservation import entry, frames, layout, merkle, naming
 from ctxarc.preservation.blocks import BLOCK, stored_length
@@ -65,6 +66,7 @@ LIMITS = {
     "bytes of a path, a host or a tool": entry.TEXT_LIMIT,
     "bytes of a part of a name": naming.PART_LIMIT,
     "bytes of the description of an index": part.ABOUT_LIMIT,
+    "bytes of the database of a word index": words.DATABASE_LIMIT,
     "bytes of the header of vectors": vectors_part.HEADER_LIMIT,
     "numbers of a vector": vectors_part.DIMENSIONS_LIMIT,
     "vectors of a file": vectors_part.ROWS_LIMIT,

@@ -169,6 +169,13 @@ def test_a_text_may_have_anything_in_it() -> None:
     assert found(texts, "x" * 1_000_000) == []
 
 
+def test_every_pair_of_a_long_run_is_found() -> None:
+    run = "".join(map(chr, range(0x4E00, 0x4E00 + 9000)))
+    for at in (0, 4094, 4095, 4096, 8191, 8998):
+        assert found([run], run[at : at + 2]) == found([run], run[at]) == [0]
+    assert indexed(run).split() == [*(run[at : at + 2] for at in range(8999)), run[-1]]
+
+
 def test_runs_that_no_one_asks_for_are_left_out() -> None:
     blob = "".join(noise(1).choices("ABCDEFabcdef0123456789+/", k=2_000_000))
     plain, filled = (part_module.PartWriter(0) for _ in range(2))

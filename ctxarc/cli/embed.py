@@ -27,32 +27,34 @@ _MINUTE = 60
 @archive_argument
 @reach_options
 @click.option("--model", type=as_utf8, metavar="MODEL", help="What the server calls the model.")
-@click.option("--scheme", metavar="SCHEME", help="Embed segments of SCHEME; without it, of the only index there is.")
-@click.option("--projection", type=click.Choice(PROJECTIONS), default=PROJECTIONS[0], help="How bytes become text.")
-@click.option("--missing", is_flag=True, help="Embed what has no vector of this model yet; so it is always.")
+@click.option("--scheme", metavar="SCHEME", help="Embed its segments; else the only index's.")
 @click.option(
-    "--distinct/--no-distinct", default=True, help="Send equal texts once, which is what happens unless said."
+    "--projection",
+    type=click.Choice(PROJECTIONS),
+    default=PROJECTIONS[0],
+    metavar="NAME",
+    help="Make text as `ctxarc export` does by NAME.",
 )
+@click.option("--missing", is_flag=True, help="Embed what has no vector yet, as always.")
+@click.option("--distinct/--no-distinct", default=True, help="Send equal texts once; done unless said.")
 @click.option(
     "--sample",
     cls=InWords,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Embed N texts, evenly spread over the record.",
+    help="Embed N texts, spread over the record.",
 )
 @click.option(
     "--cut-views",
     cls=InWords,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Cut texts at N characters; without it, what is too long is left out.",
+    help="Cut texts at N characters.",
 )
 @click.option("--document-prefix", type=as_utf8, metavar="TEXT", help="Put TEXT before each text.")
 @click.option("--query-prefix", type=as_utf8, metavar="TEXT", help="Put TEXT before each question, later.")
-@click.option(
-    "--revision", type=as_utf8, metavar="REVISION", help="The digest of the weights, if the model does not tell."
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be done and how long it would take.")
+@click.option("--revision", type=as_utf8, metavar="REVISION", help="The digest of weights that no server tells.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and how long it takes.")
 @click.option(
     "--batch", cls=InWords, type=click.IntRange(min=1, max=4096), default=32, metavar="N", help="Texts of a call; 32."
 )
@@ -77,16 +79,13 @@ def command(
     lock_wait: float,
     **reach: Any,  # noqa: ANN401 - what reach_options adds
 ) -> int:
-    """Have your own model embed the segments, and store its vectors.
+    """Have your own model embed what has no vector yet.
 
     The model is behind a server (Ollama, or any that has /v1/embeddings), or is a PROGRAM that reads the lines of
-    `ctxarc export` and writes those that `ctxarc attach` takes. Vectors are stored as they come; run it again, and it
-    goes on from there, or embeds what was captured since. A text that is too long for the model is left out and
-    counted, never cut unless you say so.
+    `ctxarc export` and writes those of `ctxarc attach`. Run it again, and it goes on. What is too long is left out.
 
     \b
-      ctxarc embed work.ctxa --server http://localhost:11434 --model nomic-embed-text
-      ctxarc embed work.ctxa --server https://api.openai.com --model text-embedding-3-small --batch 256
+      ctxarc embed work.ctxa --server http://localhost:11434 --model bge-m3
       ctxarc embed work.ctxa --exec 'python -m ctxarc.local'
     """  # noqa: D301 - click reads the control character as "keep these lines"
     del missing  # it is what happens anyway

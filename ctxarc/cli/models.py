@@ -34,7 +34,7 @@ def reach_options(function: F) -> F:
             type=Seconds(min=0.001, max=LONGEST),
             default=TIMEOUT,
             metavar="SECONDS",
-            help="Wait so long for a server's answer; 120 unless said.",
+            help="Wait so long for an answer; 120 unless said.",
         ),
         click.option(
             "--retries",
@@ -42,9 +42,9 @@ def reach_options(function: F) -> F:
             type=click.IntRange(min=0, max=100),
             default=RETRIES,
             metavar="N",
-            help="Repeat a call that failed; 5 times unless said.",
+            help="Repeat a failed call; 5 times unless said.",
         ),
-        click.option("--key-env", metavar="NAME", help=f"The variable with its key; {DEFAULT_KEY} for OpenAI's host."),
+        click.option("--key-env", metavar="NAME", help="The variable with the server's key."),
     ]
     for option in reversed(options):
         function = option(function)

@@ -26,6 +26,8 @@ _PART_LETTERS, _SPARE = 3, 2
 """Letters that the parts of a compound have on average at least, but for two: those of a random id have fewer."""
 _LONG, _USUAL_WORD = 2000, 8
 """A shorter text with a blank in eight characters has no blob to speak of."""
+_AT_ONCE = 4096
+"""Characters of a run that are made pairs at a time: each is an object of its own then."""
 _UNSPACED_LETTERS = (
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
@@ -59,7 +61,12 @@ def normal(text: str) -> str:
 def _pairs(run: re.Match[str]) -> str:
     """A run as its pairs of characters, and its last character alone: every character begins one of them."""
     text = run[0]
-    return f" {' '.join(text[at : at + 2] for at in range(len(text)))} "
+    slices = (text[at : at + _AT_ONCE + 1] for at in range(0, len(text), _AT_ONCE))
+    return f" {' '.join(map(_slice_pairs, slices))} "
+
+
+def _slice_pairs(text: str) -> str:
+    return " ".join([text[at : at + 2] for at in range(min(len(text), _AT_ONCE))])
 
 
 @lru_cache(maxsize=1 << 14)
