@@ -644,9 +644,9 @@ class Model:
 
     def refusal(self, data: bytes) -> str:
         turn, _ = self.first_difference(data)
-        first = (self.turns or [(b"", True)])[0][0]
+        first, kept = (self.turns or [(b"", True)])[0]
         cut_short = first.startswith(data[: len(first)]) and len(data) < len(first)
-        return "NAME_TAKEN" if turn == 0 and not self.partial and not cut_short else "HISTORY_REWRITTEN"
+        return "NAME_TAKEN" if turn == 0 and kept and not cut_short else "HISTORY_REWRITTEN"
 
 
 PIECES = st.sampled_from(
