@@ -20,10 +20,12 @@ from hypothesis import strategies as st
 
 from ctxarc.auxiliary.projection import PROJECTION
 from ctxarc.auxiliary.segments.part import Cuts, little
+from ctxarc.auxiliary.words import database as database_module
 from ctxarc.auxiliary.words import index as word_index
 from ctxarc.auxiliary.words import part as part_module
+from ctxarc.auxiliary.words.database import connect, terms_of
 from ctxarc.auxiliary.words.index import Words
-from ctxarc.auxiliary.words.part import DATABASE_LIMIT, MAGIC, MemoryPart, PartWriter, WordPart, connect, terms_of
+from ctxarc.auxiliary.words.part import DATABASE_LIMIT, MAGIC, MemoryPart, PartWriter, WordPart
 from ctxarc.auxiliary.words.search import K1, B, Match, search
 from ctxarc.auxiliary.words.tokens import INDEXED_LIMIT, indexed
 from ctxarc.errors import Damage, Refusal
@@ -223,11 +225,13 @@ def test_a_phrase_is_found_whose_stems_have_other_stems() -> None:
         ("blossom/hive.py", ("blossom", "hive")),
         ("blossom/hive", ("blossom/hive",)),
         ("登录失败了吗", ("登录失败",)),
+        ("失败code", ("失败code",)),
+        ("失败?cider", ("失败", "cider")),
         ("失", ("失",)),
     ],
 )
 def test_a_match_has_the_words_of_the_question_as_they_were_typed(question: str, words: tuple[str, ...]) -> None:
-    texts = [*OTHERS, "blossom hive cider 登录失败 等"]
+    texts = [*OTHERS, "blossom hive cider 登录失败code 等"]
     assert next(match.words for match in ask(texts, question) if match.object == len(OTHERS)) == words
 
 
@@ -564,6 +568,12 @@ def test_resealed_arrays_that_do_not_fit_are_found_by_verify(arrays: dict[str, a
     assert codes(archive) == [("INDEX_MISMATCH", LABEL)]
 
 
+def test_resealed_segments_that_leave_bytes_out_are_found_though_their_texts_are_the_same(archive: Path) -> None:
+    ends = array("I", (end - 1 for end in WordPart(archive / LABEL, "x")._ends))
+    reseal(archive / LABEL, arrays={"ends": ends})
+    assert codes(archive) == [("INDEX_MISMATCH", LABEL)]
+
+
 @pytest.mark.parametrize(
     "about",
     [
@@ -648,8 +658,8 @@ def test_an_archive_without_turns_has_no_words(tmp_path: Path) -> None:
 def test_an_sqlite_without_fts5_is_said_and_not_taken_for_damage(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_module, "_TABLE", "CREATE VIRTUAL TABLE words USING fts0(text)")
-    monkeypatch.setattr(part_module, "_SCHEMA", set())
+    monkeypatch.setattr(database_module, "_TABLE", "CREATE VIRTUAL TABLE words USING fts0(text)")
+    monkeypatch.setattr(database_module, "_SCHEMA", set())
     for do in (lambda: PartWriter(0), lambda: terms_of(["apple"]), lambda: answer(archive)):
         refusal: Refusal = refused(do)
         assert (refusal.code, refusal.status) == ("MISSING_PACKAGE", 6)

@@ -6,12 +6,12 @@ not UTF-8 or not JSON. Every pass is linear in the length of the line.
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cached_property
+from json.decoder import scanstring  # type: ignore[attr-defined]  # left out of typeshed
 from typing import NamedTuple
 
 ENVELOPE: frozenset[bytes] = frozenset(
@@ -64,7 +64,6 @@ _ESCAPE = re.compile(
 )
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LENIENT = json.JSONDecoder(strict=False)
 
 
 class Literal(NamedTuple):
@@ -89,12 +88,11 @@ def decode(raw: bytes) -> str:
     if b"\\" not in raw:
         return text
     try:
-        value, end = _LENIENT.raw_decode(f'"{text}"')
+        decoded, end = scanstring(text + '"', 0, False)  # noqa: FBT003 - control characters are let be
     except ValueError:
         return _ESCAPE.sub(_unescaped, text)
-    if end != len(text) + 2:  # a bare quotation mark inside
+    if end != len(text) + 1:  # a bare quotation mark inside
         return _ESCAPE.sub(_unescaped, text)
-    decoded = str(value)
     return _SURROGATE.sub("\ufffd", decoded) if b"\\u" in raw else decoded
 
 
@@ -227,21 +225,17 @@ def mapped(raw: bytes, literal: Literal) -> Mapped:
     return Mapped(raw[literal.start : literal.end], offset=literal.start, plain=literal.plain)
 
 
-def strings(raw: bytes) -> Iterator[Literal]:
+def strings(raw: bytes, without: frozenset[bytes] = frozenset()) -> Iterator[Literal]:
     """Yield every string of a line that is a value, in order; keys are not values.
 
     A string in an array has the key of the array. A literal that the end of the line cuts off reaches to that end (the
     line feed, and a CR before it, left out). Where a record breaks off inside a string and another begins on the same
     line, the string ends there. A line that is no JSON, or has no string, is one plain literal under the key b"",
     without its line ending; a blank one yields nothing. A line that is a member or an element of a document printed
-    over many lines counts as JSON.
+    over many lines counts as JSON. Strings under a key in ``without`` are left out.
     """
     end = len(raw.removesuffix(b"\n").removesuffix(b"\r"))
-    found = False
-    if is_json_like(raw):
-        for literal in _literals(raw, end):
-            found = True
-            yield literal
+    found = is_json_like(raw) and (yield from _literals(raw, end, without))
     if not found and not raw.isspace() and end:
         yield Literal(0, end, b"", plain=True)
 
@@ -251,9 +245,11 @@ def is_json_like(raw: bytes) -> bool:
     return _BEGINS.match(raw) is not None or _MEMBER.match(raw) is not None
 
 
-def _literals(raw: bytes, end: int) -> Iterator[Literal]:
+def _literals(raw: bytes, end: int, without: frozenset[bytes]) -> Generator[Literal, None, bool]:
+    """The strings of a line of JSON; returns whether there was any, those left out included."""
     keys = _Keys()
     at = 0
+    found = False
     while at < end:
         for token in _TOKEN.finditer(raw, at, end):
             kind = token.lastindex
@@ -264,15 +260,19 @@ def _literals(raw: bytes, end: int) -> Iterator[Literal]:
                 keys.key = token[_KEY]
                 if kind == _KEY:
                     continue
+            found = True
             start, stop = token.span(kind - 1)
             if start < stop and raw[stop - 1] == _OPENING_BRACE and not _GOES_ON.match(raw, token.end(), end):
                 # This quotation mark opens the first key of the next record.
-                yield Literal(start, stop - 1, keys.key)
                 at = stop - 1
+                if keys.key not in without:
+                    yield Literal(start, at, keys.key)
                 break
-            yield Literal(start, stop if token[kind] else end, keys.key)
+            if keys.key not in without:
+                yield Literal(start, stop if token[kind] else end, keys.key)
         else:
-            return
+            break
+    return found
 
 
 class _Keys:

@@ -27,7 +27,7 @@ def views(turn: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int, str]]:
     A segment that holds text of a message is that text, a line for each string that it holds or touches; one that
     holds none is its raw bytes.
     """
-    literals = [literal for literal in strings(turn) if literal.key not in ENVELOPE and literal.end > literal.start]
+    literals = [literal for literal in strings(turn, ENVELOPE) if literal.end > literal.start]
     at = start = 0
     for end in ends:
         while at < len(literals) and literals[at].end <= start:

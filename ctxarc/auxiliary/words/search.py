@@ -15,9 +15,8 @@ from itertools import groupby, islice
 from operator import neg
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxarc.auxiliary.words.part import terms_of
+from ctxarc.auxiliary.words.database import terms_of
 from ctxarc.auxiliary.words.tokens import is_unspaced, normal, parts, pieces
-from ctxarc.errors import IndexMismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -99,7 +98,7 @@ def search(
         scores: dict[int, float] = defaultdict(float)
         for each in found:
             weight = math.log(1 + (total - each.segments + 0.5) / (each.segments + 0.5))
-            _add(scores, each.places[number], part.lengths, weight, average or 1.0)
+            _add(scores, each.places[number], part.lengths, weight, average)
         scored += _best(part, number, scores, live, limit)
     best = nlargest(limit, scored, key=lambda each: (each[0], -each[1], -each[2]))
     return [
@@ -159,9 +158,7 @@ def _object(part: WordPart | MemoryPart, row: int) -> int:
 def _match(part: WordPart | MemoryPart, row: int, score: float, asked: str, held: Sequence[_Term]) -> Match:
     of = _object(part, row)
     at = row - 1 - part.starts[of - part.first]
-    ends = part.ends(of) if of < part.first + part.objects else ()
-    if not 0 <= at < len(ends):
-        raise IndexMismatch(f"{part.label}: its segment {row} is in none of its objects", path=part.label)
+    ends = part.ends(of)
     return Match(of, ends[at - 1] if at else 0, ends[at], score, _words(asked, held))
 
 
