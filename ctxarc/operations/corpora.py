@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxarc.auxiliary.vectors.corpus import Corpus, corpora
+from ctxarc.auxiliary.vectors.corpus import Corpus, corpora, foreign
 from ctxarc.auxiliary.vectors.identity import Identity
-from ctxarc.errors import Ambiguous, IndexMismatch, NoSuchVectors
+from ctxarc.errors import Ambiguous, NoSuchVectors
 from ctxarc.model import ShareOfRecord
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def covered(corpus: Corpus, scope: Scope) -> Covered:
         if first is None:
             continue
         if each.digest != first.turn.digest:
-            message = f"object {each.object} was {each.digest.hex()} when its vectors were attached, and is "
-            raise IndexMismatch(message + first.turn.digest.hex(), object=each.object, path=corpus.label)
+            raise foreign(each)
         for start, end in _held(each, scope.segments.ends(first.turn)):
             turns.add(each.object)
             rows += end - start

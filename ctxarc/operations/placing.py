@@ -11,9 +11,10 @@ from operator import lt
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc.auxiliary.projection import RAW, raw_view, views
+from ctxarc.auxiliary.vectors.corpus import foreign
 from ctxarc.auxiliary.vectors.projections import Projection, parse
 from ctxarc.auxiliary.vectors.writing import NewRows
-from ctxarc.errors import IndexMismatch, MalformedVectors, UnknownSegment
+from ctxarc.errors import MalformedVectors, UnknownSegment
 from ctxarc.operations.view import View
 from ctxarc.preservation.objects import digests_of, lengths_of
 
@@ -113,8 +114,7 @@ class Segments:
         """
         number = rows.object
         if number >= len(self.digests) or self.digests[number] != rows.digest:
-            message = f"object {number} was {rows.digest.hex()} when its vectors were attached, and is another turn now"
-            raise IndexMismatch(message, object=number)
+            raise foreign(rows)
         ends = self.ends(number)
         base = number << _SEGMENT_BITS
         if list(rows.ends) == list(ends) and list(rows.starts) == [0, *ends[:-1]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ctxarc.auxiliary.vectors.corpus import check
-from ctxarc.errors import ChecksumMismatch, IndexMismatch, WouldOverwrite
+from ctxarc.auxiliary.vectors.corpus import check, foreign
+from ctxarc.errors import IndexMismatch, WouldOverwrite
 from ctxarc.operations.corpora import pick
 from ctxarc.operations.segment_ids import segment_id
 from ctxarc.operations.vector_inputs.npy import npy_header
@@ -57,13 +57,10 @@ def export_vectors(
 
 def _check(record: Record, corpus: Corpus) -> None:
     for path, message in check(record.path, corpus.identity.scheme, corpus.identity.fingerprint, quick=False):
-        raise ChecksumMismatch(message, path=path)
+        raise IndexMismatch(message, path=path)
     for each in corpus.objects():
         if each.object >= record.head.objects or record.objects.row(each.object).sha256 != each.digest:
-            message = (
-                f"object {each.object} was {each.digest.hex()} when its vectors were attached, and is another turn"
-            )
-            raise IndexMismatch(message, object=each.object)
+            raise foreign(each)
 
 
 def _write(corpus: Corpus, output: Path) -> None:

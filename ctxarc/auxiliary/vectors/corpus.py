@@ -245,6 +245,13 @@ def _joined(corpus: Corpus, first: int) -> NewRows:
     return NewRows(objects, bytes(digests), firsts, starts, ends, map(corpus.stored, order))
 
 
+def foreign(rows: Rows) -> IndexMismatch:
+    """The refusal of vectors that were attached to another turn than the record has in its place."""
+    message = f"object {rows.object} was {rows.digest.hex()} when its vectors were attached, and is another turn now"
+    hint = f"remove {FOLDER}/ from the archive, and attach vectors of its own; the record is not touched"
+    return IndexMismatch(message, hint=hint, object=rows.object)
+
+
 def check(archive: Path, scheme: str, fingerprint: str, *, quick: bool) -> Iterator[tuple[str, str]]:
     """What is wrong with a corpus that opens: (path, message).
 
