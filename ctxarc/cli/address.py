@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import click
 
 from ctxarc.cli.arguments import LONGEST, InWords, Seconds, archive_argument, as_utf8
 from ctxarc.cli.incomplete import note_incomplete
-from ctxarc.cli.models import reached
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
 from ctxarc.cli.terminal import columns, fit, plural
 from ctxarc.errors import BadUsage, NoSuchSource
 from ctxarc.model import AddressHit, AddressResult, as_json
 from ctxarc.operations.address import BUDGET_SECONDS, AddressOptions, address
-from ctxarc.operations.embed_question import embedded_queries
 from ctxarc.operations.ls import names
 from ctxarc.operations.query_vectors import Query, read_queries
 from ctxarc.preservation.files import named_faults
@@ -105,8 +105,8 @@ def command(
     if embedded:
         if question is None or vector is not None:
             raise BadUsage("--embed makes the vector of QUESTION, so give one, and no --vector FILE")
-        reach = reached(server=server, program=program, key_env=key_env)
-        queries = embedded_queries(archive, [question], reach, scheme=scheme, vectors=vectors)
+        reach = {"server": server, "program": program, "key_env": key_env}
+        queries = _embedded(archive, question, reach, scheme=scheme, vectors=vectors)
     elif server or program or key_env:
         raise BadUsage("--server, --exec and --key-env are for --embed")
     options = AddressOptions(
@@ -131,6 +131,14 @@ def command(
     if not out.json:
         note_incomplete(out, archive, [transcript] if transcript else [])
     return 0
+
+
+def _embedded(archive: Path, question: str, reach: dict[str, str | None], **choice: str | None) -> list[Query]:
+    """The question as a vector, by what `embed` offers: what speaks to servers is loaded for that alone."""
+    context = click.get_current_context()
+    embed = cast("click.Group", context.find_root().command).get_command(context, "embed")
+    offer = cast("Callable[..., list[Query]]", cast("Command", embed).offer)
+    return offer(archive, question, reach, **choice)
 
 
 def _queries(vector: str, model: str | None, revision: str | None) -> list[Query]:

@@ -17,7 +17,9 @@ from ctxarc.cli.progress import ProgressLine
 from ctxarc.cli.terminal import plural, size
 from ctxarc.model import EmbedEstimate, EmbedResult, as_json
 from ctxarc.operations.embed import EmbedOptions, embed, estimate
+from ctxarc.operations.embed_question import embedded_queries
 from ctxarc.operations.export import PROJECTIONS
+from ctxarc.operations.query_vectors import Query
 from ctxarc.preservation.record import check_mark
 
 _MINUTE = 60
@@ -165,3 +167,11 @@ def _print(out: Output, result: EmbedResult) -> int:
     out.line(f"identity {result.identity_fingerprint}")
     out.line(f"record   unchanged, {result.preservation_digest_after}")
     return 0
+
+
+def _question(archive: Path, question: str, reach: dict[str, Any], **choice: str | None) -> list[Query]:
+    """A question as the vector of the model that made those of the archive; for `address`."""
+    return embedded_queries(archive, [question], reached(**reach), **choice)
+
+
+command.offer = _question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -18,7 +18,14 @@ _GLOBAL = frozenset({"json", "quiet", "no_color", "version", "help"})
 
 
 class Command(click.Command):
-    """A command whose help shows its own options first, and the global ones in a section of their own."""
+    """A command whose help shows its own options first, and the global ones in a section of their own.
+
+    Attributes:
+        offer: what another command may call, which finds it by the table of commands and so loads it only then.
+
+    """
+
+    offer: Callable[..., Any] | None = None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the two sections."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -35,18 +35,28 @@ _UNSPACED_LETTERS = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # Chinese characters
     "\uac00-\ud7af"  # Korean, whose words carry endings
 )
-_UNSPACED = re.compile(f"[{_UNSPACED_LETTERS}]+")
-_PIECE = re.compile(
-    rf"(?P<unspaced>[{_UNSPACED_LETTERS}]+)"
-    rf"|[^\W_{_UNSPACED_LETTERS}](?:[^\W_{_UNSPACED_LETTERS}]|[\u0300-\u036f])*"
-)
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """A run of writing without spaces; made when it is wanted, since it takes milliseconds."""
+    return re.compile(f"[{_UNSPACED_LETTERS}]+")
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    """A run of writing without spaces, or a word of other letters and digits."""
+    return re.compile(
+        rf"(?P<unspaced>[{_UNSPACED_LETTERS}]+)"
+        rf"|[^\W_{_UNSPACED_LETTERS}](?:[^\W_{_UNSPACED_LETTERS}]|[\u0300-\u036f])*"
+    )
 
 
 def indexed(text: str) -> str:
     """``text`` as it is given to the tokenizer."""
     text = text[:INDEXED_LIMIT]
     if not text.isascii():
-        text = _UNSPACED.sub(_pairs, normal(text))[: 2 * INDEXED_LIMIT]
+        text = _unspaced().sub(_pairs, normal(text))[: 2 * INDEXED_LIMIT]
     if len(text) > _LONG or text.count(" ") * _USUAL_WORD < len(text):
         text = _BLOB.sub(" ", text)
     compounds = _COMPOUND.findall(text.replace("_", " "))
@@ -96,7 +106,7 @@ class Piece(NamedTuple):
 def pieces(question: str) -> Iterator[Piece]:
     """The words of a question that was made :func:`normal`, in order."""
     for number, chunk in enumerate(re.finditer(r"\S+", question)):
-        for piece in _PIECE.finditer(question, *chunk.span()):
+        for piece in _piece().finditer(question, *chunk.span()):
             start, end = piece.span()
             if piece["unspaced"] is None or end - start == 1:
                 yield Piece(number, start, end)
@@ -107,4 +117,4 @@ def pieces(question: str) -> Iterator[Piece]:
 
 def is_unspaced(text: str) -> bool:
     """Whether ``text`` is written without spaces, all of it."""
-    return bool(_UNSPACED.fullmatch(text))
+    return bool(_unspaced().fullmatch(text))
