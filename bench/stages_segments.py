@@ -125,26 +125,30 @@ def _functions(setting: Setting, result: Result) -> None:
 
 
 def _command(setting: Setting, result: Result) -> None:
-    """``segment`` as a whole process beside the peer's, each time anew."""
+    """``segment`` as a whole process beside the peer's, each time anew: with the words, as it is unless said, and not.
+
+    The peer looks up no words.
+    """
     tools, scratch = setting.tools, setting.scratch
-    ours = Program(
-        "ctxarc segment", (tools.ctxarc, "segment", str(scratch / "t.ctxa"), "--scheme", CHANGEPOINT, "--rebuild")
-    )
-    bar = 0.2
+    anew = (tools.ctxarc, "segment", str(scratch / "t.ctxa"), "--scheme", CHANGEPOINT, "--rebuild")
+    ours = [Program("ctxarc segment", anew), Program("ctxarc segment --no-words", (*anew, "--no-words"))]
+    bars = (0.2, None)
+    peer = "anla1 context segment"
     if tools.peer is None:
-        result.figures.append(unmeasured("segment : anla1 context segment", "x", bar, tools.peer_missing))
+        result.figures.append(unmeasured(f"segment : {peer}", "x", bars[0], tools.peer_missing))
         return
     kept = scratch / "t.anla"
     run(tools.peer_capture(kept, setting.source))
-    theirs = Program("anla1 context segment", (tools.peer, "context", "segment", str(kept), "--scheme", CHANGEPOINT))
-    timings = run_in_turn([ours, theirs], setting.runs(5))
-    pair = [(program.label, timings[program.label]) for program in (ours, theirs)]
-    result.figures.append(ratio("segment : anla1 context segment", pair[0], pair[1], bar))
+    theirs = Program(peer, (tools.peer, "context", "segment", str(kept), "--scheme", CHANGEPOINT))
+    timings = run_in_turn([*ours, theirs], setting.runs(5))
+    for program, bar in zip(ours, bars, strict=True):
+        name = f"{program.label.removeprefix('ctxarc ')} : {peer}"
+        result.figures.append(ratio(name, (program.label, timings[program.label]), (peer, timings[peer]), bar))
     result.raw |= {label: timing.record() for label, timing in timings.items()}
 
 
 def _index(setting: Setting, result: Result, archive: Path) -> None:
-    """What an index weighs, beside the peer's JSON, and how long it takes to open it."""
+    """What an index weighs beside the peer's JSON, its words beside the transcript, and the time to open it."""
     size = bytes_of(archive / "segments" / CHANGEPOINT)
     theirs = setting.scratch / f"t.segments-{CHANGEPOINT}.json"
     name = "index : anla1 index"
@@ -153,6 +157,11 @@ def _index(setting: Setting, result: Result, archive: Path) -> None:
         result.figures.append(Figure(name, round(size / bytes_of(theirs), 4), "x", 0.1, detail))
     else:
         result.figures.append(unmeasured(name, "x", 0.1, setting.tools.peer_missing or "the peer wrote no index"))
+    words = bytes_of(archive / "words" / CHANGEPOINT)
+    source = setting.source.stat().st_size
+    result.figures.append(
+        Figure("word index : transcript", round(words / source, 4), "x", None, f"{words:,} B, {source:,} B")
+    )
     script = Script("open", setting.tools.python, OPEN, archive, CHANGEPOINT)
     taken = [1000 * script.seconds() for _ in range(setting.runs(15))]
     result.figures.append(Figure("open an index", round(statistics.median(taken), 3), "ms", OPEN_BAR))

@@ -37,16 +37,18 @@ from cases import (
 )
 from xxhash import xxh3_64_intdigest
 
-from ctxarc.auxiliary.projection import PROJECTION
+from ctxarc.auxiliary.projection import PROJECTION, text_name
 from ctxarc.auxiliary.segments import SCHEMES
 from ctxarc.auxiliary.segments.index import Index, built
 from ctxarc.auxiliary.segments.part import HEADER, HEADER_FIELDS, MAGIC, VERSION, About, Cuts, Part, part_name
+from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Damage, Refusal
 from ctxarc.model import SegmentResult
 from ctxarc.operations import segment as segment_module
 from ctxarc.operations.capture import CaptureOptions, capture
 from ctxarc.operations.cutting import Made
 from ctxarc.operations.export import ExportOptions, export
+from ctxarc.operations.halves import cut_all
 from ctxarc.operations.info import info
 from ctxarc.operations.log import log, log_segments
 from ctxarc.operations.own_cuts import own_cuts
@@ -57,6 +59,7 @@ from ctxarc.operations.verify import verify
 from ctxarc.preservation.fingerprint import record_fingerprint
 from ctxarc.preservation.layout import COUNT_LIMIT, OBJECT_LIMIT
 from ctxarc.preservation.lock import Lock
+from ctxarc.preservation.record import Record
 
 SCHEME = "boundary-v1"
 WORDS = (
@@ -1421,6 +1424,125 @@ def test_own_cuts_of_a_later_state_are_not_dropped(archive: Path) -> None:
     assert tree(older / "segments") == before
 
 
+# ----------------------------------------------------------------------------------------- the words beside an index
+
+
+def words_of(archive: Path) -> dict[str, list[str]]:
+    """The parts of the word index of each scheme."""
+    return {
+        folder.name: sorted(path.name for path in folder.iterdir()) for folder in sorted((archive / "words").glob("*"))
+    }
+
+
+def missing_words(archive: Path, scheme: str = SCHEME) -> list[int]:
+    with Record(archive) as record:
+        return list(Words(archive, scheme).missing(record.head.objects))
+
+
+def test_an_index_comes_with_its_words_unless_it_is_said(archive: Path) -> None:
+    record = record_of(archive)
+    (result,) = segment(archive, [SCHEME])
+    assert words_of(archive) == {SCHEME: ["000000000000-000000000005.fts"]}
+    assert result.words_bytes == (archive / "words" / SCHEME / "000000000000-000000000005.fts").stat().st_size
+    (other,) = segment(archive, ["sized-900-v1"], words=False)
+    assert (other.words_bytes, list(words_of(archive))) == (0, [SCHEME])
+    assert record_of(archive) == record
+    sound(archive)
+
+
+def test_words_that_are_missing_are_looked_up_and_nothing_is_cut_again(archive: Path) -> None:
+    segment(archive, [SCHEME], words=False)
+    before = tree(archive / "segments")
+    (result,) = segment(archive)
+    assert (result.new_segments, result.words_bytes > 0) == (0, True)
+    assert tree(archive / "segments") == before
+    words = tree(archive / "words")
+    shutil.rmtree(archive / "words")
+    segment(archive)
+    assert tree(archive / "words") == words
+    shutil.rmtree(archive / "segments")
+    segment(archive, [SCHEME])
+    assert (tree(archive / "segments"), tree(archive / "words")) == (before, words)
+
+
+def test_equal_texts_have_equal_names_as_an_export_of_distinct_texts_has_them(tmp_path: Path) -> None:
+    archive = tmp_path / "a.ctxa"
+    twice = said("the same words", second=1), said("the same words", second=2)
+    stored(archive, b"".join([*twice, said("other words"), stories(0, 3)]))
+    segment(archive, ["whole-turn-v1", SCHEME])
+    for scheme in ("whole-turn-v1", SCHEME):
+        header, *rows = exported(archive, scheme=scheme)
+        words = Words(archive, scheme)
+        with Record(archive) as record:
+            names = [name for number in range(record.head.objects) for name in words.texts(number)]
+        assert names == [text_name(row.text) for row in rows]
+        assert len(set(names)) == len(exported(archive, scheme=scheme, distinct=True)) - 1
+        assert len(names) == header.segments_in_index
+
+
+def test_a_capture_extends_words_only_where_they_are(indexed: Path) -> None:
+    segment(indexed, ["sized-900-v1"], words=False)
+    result = grown(indexed, DATA + stories(6, 9))
+    assert [(each.scheme, each.refusal) for each in result.indexes] == [(SCHEME, None), ("sized-900-v1", None)]
+    assert list(words_of(indexed)) == [SCHEME]
+    assert missing_words(indexed) == []
+    assert Index(indexed, "sized-900-v1").holds(8)
+    assert grown(indexed, DATA + stories(6, 10), index=False).indexes == ()
+    assert missing_words(indexed) == [9]
+    (result,) = segment(indexed, [SCHEME], words=False)
+    assert (result.coverage, missing_words(indexed)) == (1.0, [9])
+    # The next capture adds what is missing of words, though it is a turn that is cut.
+    grown(indexed, DATA + stories(6, 11))
+    assert missing_words(indexed) == []
+    sound(indexed)
+
+
+def test_words_that_are_damaged_are_named_and_left_by_whoever_does_not_need_them(indexed: Path) -> None:
+    (name,) = words_of(indexed)[SCHEME]
+    path = indexed / "words" / SCHEME / name
+    whole = path.read_bytes()
+    flipped(path)
+    refusal = refused(lambda: segment(indexed))
+    assert (refusal.code, refusal.status) == ("CHECKSUM_MISMATCH", 4)
+    assert f"words/{SCHEME}/{name}" in refusal.message
+    assert "--rebuild" in refusal.hint
+    result = grown(indexed, DATA + story(6)).indexes[0]
+    assert result.refusal is not None
+    assert result.refusal["code"] == "CHECKSUM_MISMATCH"
+    (made,) = segment(indexed, words=False)
+    assert (made.coverage, made.words_bytes) == (1.0, len(whole))
+    segment(indexed, rebuild=True, words=False)
+    assert path.read_bytes() != whole
+    segment(indexed, rebuild=True)
+    assert words_of(indexed) == {SCHEME: ["000000000000-000000000006.fts"]}
+    sound(indexed)
+
+
+def test_own_cuts_have_words_which_follow_them(archive: Path) -> None:
+    assert mine(archive, HALVES).words_bytes > 0
+    first = tree(archive / "words")
+    assert list(words_of(archive)) == ["mine-v1"]
+    assert list(Words(archive, "mine-v1").ends(0, bytes.fromhex(sha(story(0))), LENGTH)) == [100, LENGTH]
+    mine(archive, [(2, 0, len(story(2)))])
+    assert len(Words(archive, "mine-v1").texts(2)) == 1
+    sound(archive)
+    mine(archive, HALVES, rebuild=True)
+    assert len(Words(archive, "mine-v1").texts(2)) == 0
+    assert tree(archive / "words") == first
+    mine(archive, HALVES, words=False)
+    assert words_of(archive) == {"mine-v1": []}
+    sound(archive)
+
+
+def test_the_command_says_what_the_words_weigh_and_can_leave_them(archive: Path) -> None:
+    got = one(run("segment", archive, "--no-words", "--json"))
+    assert got["words_bytes"] == 0
+    assert run("segment", archive, "--no-words").stdout.splitlines()[1].split()[-1] == b"-"
+    got = one(run("segment", archive, "--words", "--json"))
+    assert got["words_bytes"] == sum(path.stat().st_size for path in (archive / "words" / SCHEME).iterdir())
+    assert b"words" in run("segment", archive).stdout.splitlines()[0]
+
+
 # ------------------------------------------------------------------------------------------------ what readers are told
 
 
@@ -1538,7 +1660,7 @@ def test_an_archive_that_is_moved_while_it_is_cut_gets_no_index_and_neither_does
         shutil.rmtree(other)
         shutil.copytree(archive, other)
     before = tree(archive)
-    cut = segment_module.cut_all
+    cut = cut_all
 
     def moving(*args: Any) -> dict[str, Made]:  # noqa: ANN401 - as they are
         made = cut(*args) if when == "behind the cutting" else None

@@ -8,7 +8,7 @@ from ctxarc.auxiliary.projection import PROJECTION, views
 from ctxarc.auxiliary.segments import SCHEMES
 from ctxarc.auxiliary.segments.part import Cuts
 from ctxarc.auxiliary.words.part import PartWriter
-from ctxarc.operations.progress import Progress, quiet
+from ctxarc.operations.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxarc.auxiliary.segments.index import Index
     from ctxarc.auxiliary.segments.part import Part
     from ctxarc.auxiliary.words.index import Words
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import Record
 
 
@@ -47,8 +48,35 @@ class Made(NamedTuple):
     """
 
     cuts: Cuts
-    words: dict[str, bytes]
+    words: Spool
     kept: list[Part]
+
+
+class WordMaker:
+    """Makes the parts of a word index, each of a size that memory has room for.
+
+    Attributes:
+        parts: those that are finished, by the names of their files.
+
+    """
+
+    def __init__(self, scheme: str, root: bytes) -> None:
+        self.parts = Spool()
+        self._scheme, self._root = scheme, root.hex()
+        self._writer: PartWriter | None = None
+
+    def add(self, number: int, digest: bytes, turn: bytes, ends: Sequence[int]) -> None:
+        """Look up the words of the next object, which has the bytes of ``turn`` and segments that end at ``ends``."""
+        self._writer = self._writer or PartWriter(number)
+        self._writer.add(digest, ends, [text for _, _, text in views(turn, ends)] if ends else ())
+        if self._writer.full:
+            self.finish()
+
+    def finish(self) -> None:
+        """Finish the part that is being made."""
+        if self._writer:
+            self.parts.put(self._writer.name, self._writer.pack(self._scheme, PROJECTION, self._root))
+        self._writer = None
 
 
 class Task:
@@ -58,7 +86,7 @@ class Task:
         job: what is to be built.
         cuts: those that are new, so far.
         begin: the first object whose words are looked up.
-        words: new parts of the word index, by the names of their files.
+        words: makes the parts of the word index.
 
     """
 
@@ -66,9 +94,7 @@ class Task:
         self.job = job
         self.cuts = Cuts.empty(first)
         self.begin = begin
-        self.words: dict[str, bytes] = {}
-        self._root = root.hex()
-        self._writer: PartWriter | None = None
+        self.words = WordMaker(job.scheme, root)
 
     @classmethod
     def of(cls, record: Record, job: Job) -> Self:
@@ -89,29 +115,19 @@ class Task:
         """Take in the next turn."""
         if number < self.first:
             return
-        before, scheme = self.job.before, SCHEMES.get(self.job.scheme)
-        ends = before.ends(number, digest, len(turn)) if before else ()
-        if not ends and scheme:
-            ends = scheme.cut(turn)
+        before = self.job.before
+        ends = (before.ends(number, digest, len(turn)) if before else ()) or SCHEMES[self.job.scheme].cut(turn)
         if number >= self.cuts.first:
             self.cuts.add(digest, ends)
         if number >= self.begin:
-            self._writer = self._writer or PartWriter(number)
-            self._writer.add(digest, ends, [text for _, _, text in views(turn, ends)] if ends else ())
-            if self._writer.full:
-                self.finish()
-
-    def finish(self) -> None:
-        """Finish the part of the word index that is being made."""
-        if self._writer:
-            self.words[self._writer.name] = self._writer.pack(self.job.scheme, PROJECTION, self._root)
-        self._writer = None
+            self.words.add(number, digest, turn, ends)
 
     def made(self) -> Made:
         """The result."""
-        self.finish()
+        self.words.finish()
         before = self.job.words_before
-        return Made(self.cuts, self.words, [part for part in before.parts if part.first < self.begin] if before else [])
+        kept = [part for part in before.parts if part.first < self.begin] if before else []
+        return Made(self.cuts, self.words.parts, kept)
 
 
 def run_pass(record: Record, tasks: Sequence[Task], span: tuple[int, int], progress: Progress) -> None:
@@ -127,8 +143,11 @@ def run_pass(record: Record, tasks: Sequence[Task], span: tuple[int, int], progr
         progress("cutting", done, total)
 
 
-def words_of(record: Record, job: Job) -> Made:
-    """Look up the words of a user's own cuts, which no scheme can make; none, where the job is without."""
-    task = Task.of(record, job)
-    run_pass(record, [task], (task.first, record.head.objects), quiet)
-    return task.made()
+def words_of(record: Record, scheme: str, cuts: Cuts) -> Spool:
+    """Look up the words of cuts of all objects that no scheme can make: the parts by the names of their files."""
+    maker = WordMaker(scheme, record.head.root)
+    for number in range(cuts.objects):
+        ends = cuts.ends[cuts.starts[number] : cuts.starts[number + 1]]
+        maker.add(number, record.objects.row(number).sha256, bytes(record.turn_bytes(number)) if ends else b"", ends)
+    maker.finish()
+    return maker.parts

@@ -12,7 +12,7 @@ from ctxarc.auxiliary.segments.part import About, Cuts
 from ctxarc.auxiliary.segments.places import safe
 from ctxarc.auxiliary.words import index as word_index
 from ctxarc.errors import BadName, NotAPartition, WouldOverwrite
-from ctxarc.operations.cutting import Job, words_of
+from ctxarc.operations.cutting import words_of
 from ctxarc.operations.indexes import check_fit, measure
 from ctxarc.operations.segment import result_of
 from ctxarc.operations.side_writer import SideWriter
@@ -79,10 +79,10 @@ def own_cuts(  # noqa: PLR0913 - what is to be done, and with which file
         cuts = _merged(side.record, before, given)
         about = About(name, {}, PROJECTION, side.record.head.root.hex(), own=True)
         held = measure(side.record, before).segments if before else 0
+        made = words_of(side.record, name, cuts) if words else {}
         with side.writing():
             index.add(archive, cuts, about, None)
-            made = words_of(side.record, Job(name, Index(archive, name), words))
-            word_index.add(archive, name, made.words, made.kept)
+            word_index.add(archive, name, made, [])
         result = result_of(side, name, None)
         return result._replace(new_segments=result.segments - held, cuts_inside_characters=inside)
 

@@ -178,7 +178,7 @@ def result_of(side: SideWriter, name: str, before: Index | None) -> SegmentResul
         bytes_covered_twice=measured.covered_twice,
         turns_not_fully_covered=measured.not_covered,
         index_bytes=now.stored_bytes,
-        words_bytes=Words(side.archive, name).stored_bytes,
+        words_bytes=word_index.stored_bytes(side.archive, name),
         preservation_digest_before=digest_before,
         preservation_digest_after=digest_after,
         preservation_unchanged=digest_before == digest_after,

@@ -7,6 +7,7 @@ behind, as sets; where fewer than 22.5 % of all are in both, there is a cut, if 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ctxarc.auxiliary.segments.places import safe
 from ctxarc.auxiliary.segments.units import LEAST, scheme_in_units
@@ -22,9 +23,22 @@ _STEPS = re.compile(rb" *+(?:[^ ]++ ++){%d}" % _STEP)
 _AROUND = 2
 """Steps on each side that are compared."""
 _COMPARED = _AROUND * _STEP
+_REPEATED = 1 << 16
+"""Bytes of the longest text whose places are kept: clients write most of what a tool says twice, close together."""
 
 
 def _places(turn: bytes, start: int, end: int) -> list[int]:
+    if end - start > _REPEATED:
+        return _found(turn, start, end)
+    return [start + place for place in _of_text(turn[start:end])]
+
+
+@lru_cache(maxsize=64)
+def _of_text(text: bytes) -> list[int]:
+    return _found(text, 0, len(text))
+
+
+def _found(turn: bytes, start: int, end: int) -> list[int]:
     places: list[int] = []
     at, last = start, start
     while end - at >= LEAST:

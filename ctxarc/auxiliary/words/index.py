@@ -12,12 +12,12 @@ from ctxarc.preservation.objects import lengths_of
 from ctxarc.preservation.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ctxarc.auxiliary.segments.part import Part
 
-__all__ = ["FOLDER", "MAGIC", "PartWriter", "Words", "add", "built", "check", "is_part"]
+__all__ = ["FOLDER", "MAGIC", "PartWriter", "Words", "add", "built", "check", "is_part", "stored_bytes"]
 
 FOLDER = "words"
 _GATHERED_BYTES = 8 << 20
@@ -84,7 +84,16 @@ def built(archive: Path) -> list[str]:
     return index.built(archive, Words)
 
 
-def add(archive: Path, scheme: str, new: dict[str, bytes], kept: Sequence[Part]) -> None:
+def stored_bytes(archive: Path, scheme: str) -> int:
+    """Bytes of the files of a word index, which is not opened and may be damaged."""
+    folder = archive / FOLDER / scheme
+    if folder.is_symlink() or not folder.is_dir():
+        return 0
+    files = (path for path in folder.iterdir() if path.suffix == SUFFIX and is_part(f"{FOLDER}/{scheme}/{path.name}"))
+    return sum(path.lstat().st_size for path in files)
+
+
+def add(archive: Path, scheme: str, new: Mapping[str, bytes], kept: Sequence[Part]) -> None:
     """Write new parts, flushed; then remove all but them and those ``kept``."""
     index.put(archive, scheme, new, kept, Words)
 

@@ -1,0 +1,48 @@
+"""New files that wait to be written: in memory while they are few, in a temporary file that has no name when not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from tempfile import SpooledTemporaryFile
+from typing import IO
+from weakref import finalize
+
+_IN_MEMORY = 32 << 20
+"""Bytes that are held in memory at most."""
+
+
+class Spool(Mapping[str, bytes]):
+    """Contents of files by their names, in the order in which they were put in; each is read when it is asked for.
+
+    Raises:
+        OSError: there is no room for a temporary file, where one is needed.
+
+    """
+
+    def __init__(self, in_memory: int = _IN_MEMORY) -> None:
+        self._file: IO[bytes] = SpooledTemporaryFile(in_memory)  # noqa: SIM115 - closed with the end of this object
+        finalize(self, self._file.close)
+        self._places: dict[str, tuple[int, int]] = {}
+        self._end = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        """Take in a file."""
+        self._file.seek(self._end)
+        self._file.write(data)
+        self._places[name] = self._end, len(data)
+        self._end += len(data)
+
+    def __getitem__(self, name: str) -> bytes:
+        start, length = self._places[name]
+        self._file.seek(start)
+        return self._file.read(length)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def lengths(self) -> dict[str, int]:
+        """The bytes of each file."""
+        return {name: length for name, (_, length) in self._places.items()}
