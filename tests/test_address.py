@@ -301,7 +301,7 @@ def test_without_numpy_the_hits_are_the_same_and_a_budget_is_kept(archive: Path,
     (block / "sitecustomize.py").write_text("import sys\nsys.modules['numpy'] = None\n")
     data = query(vectors[rows[5].id])
     with_numpy = asked(archive, data)
-    arguments = ["address", archive, "--vector", "-", "--json"]
+    arguments: list[str | Path] = ["address", archive, "--vector", "-", "--json"]
     without = one(run(*arguments, stdin=data, env={"PYTHONPATH": str(block)}))
     assert without["backend"] == "python"
     assert without["hits"] == with_numpy["hits"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from tempfile import SpooledTemporaryFile
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import IO
 from weakref import finalize
+
+from ctxarc.preservation.files import named_faults
 
 _IN_MEMORY = 32 << 20
 """Bytes that are held in memory at most."""
@@ -15,7 +18,7 @@ class Spool(Mapping[str, bytes]):
     """Contents of files by their names, in the order in which they were put in; each is read when it is asked for.
 
     Raises:
-        OSError: there is no room for a temporary file, where one is needed.
+        NoSpace, IoFailed: a temporary file is needed, and the system has no room for it.
 
     """
 
@@ -27,8 +30,9 @@ class Spool(Mapping[str, bytes]):
 
     def put(self, name: str, data: bytes) -> None:
         """Take in a file."""
-        self._file.seek(self._end)
-        self._file.write(data)
+        with named_faults(Path(gettempdir())):
+            self._file.seek(self._end)
+            self._file.write(data)
         self._places[name] = self._end, len(data)
         self._end += len(data)
 
