@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 from archives import findings, lines, store
+from cases import refused
 
 from ctxarc.operations import halves
 from ctxarc.operations.address import AddressOptions, address
@@ -148,6 +150,15 @@ def test_new_files_wait_in_memory_or_in_a_temporary_file() -> None:
         spool.put("d", spool["b"])
         assert spool.lengths() == {"b": 3, "a": 0, "c": 500, "d": 3}
         assert (spool["d"], len(spool)) == (b"one", 4)
+
+
+def test_a_system_without_room_for_temporary_files_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    few, many = Spool(100), Spool(1)
+    few.put("a", b"one")
+    assert few["a"] == b"one"
+    refusal = refused(lambda: many.put("a", b"one"))
+    assert (refusal.status, str(tmp_path / "absent") in refusal.message) == (6, True)
 
 
 def test_growth_behind_indexes_that_are_there_is_shared_too(alone: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, gettempdir
 from typing import IO
 from weakref import finalize
 
-from ctxarc.preservation.files import named_faults
+from ctxarc.errors import from_os_error
 
 _IN_MEMORY = 32 << 20
 """Bytes that are held in memory at most."""
@@ -23,16 +24,19 @@ class Spool(Mapping[str, bytes]):
     """
 
     def __init__(self, in_memory: int = _IN_MEMORY) -> None:
-        self._file: IO[bytes] = SpooledTemporaryFile(in_memory)  # noqa: SIM115 - closed with the end of this object
-        finalize(self, self._file.close)
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(in_memory)  # noqa: SIM115 - closed with the end of this object
+        finalize(self, _close, self._file)
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
 
     def put(self, name: str, data: bytes) -> None:
         """Take in a file."""
-        with named_faults(Path(gettempdir())):
+        try:
             self._file.seek(self._end)
             self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise from_os_error(error, None if error.filename else Path(tempfile.tempdir or "")) from error
         self._places[name] = self._end, len(data)
         self._end += len(data)
 
@@ -50,3 +54,8 @@ class Spool(Mapping[str, bytes]):
     def lengths(self) -> dict[str, int]:
         """The bytes of each file."""
         return {name: length for name, (_, length) in self._places.items()}
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # of what could not be written, which was said when it was put in
+        file.close()
