@@ -211,6 +211,24 @@ def test_coverage_counts_what_has_a_vector_and_less_is_refused_on_request(archiv
     assert refused_["facts"] == {"coverage": 10 / len(rows), "required": 0.5}
 
 
+def test_what_has_no_segments_counts_as_not_covered_too(tmp_path: Path) -> None:
+    place, cuts = tmp_path / "a.ctxa", tmp_path / "cuts.ndjson"
+    store(place, transcript(4))
+    cuts.write_text(json.dumps({"turn": 0, "start": 0, "end": len(transcript(1))}))
+    assert run("segment", place, "--cuts", cuts, "--name", "mine").returncode == 0
+    done = run("address", place, "harbour", "--require-coverage", "1", "--json")
+    assert (done.returncode, json.loads(done.stdout)["refusal"]["code"]) == (3, "PARTIAL_COVERAGE")
+
+
+def test_a_place_in_one_of_several_transcripts_is_an_address_as_it_is_printed(tmp_path: Path) -> None:
+    place = tmp_path / "a.ctxa"
+    store_all(place, {"one": transcript(3), "two": said("the albatross came")})
+    done = run("address", place, "albatross", "--transcript", "two")
+    assert run("cat", place, done.stdout.decode().split()[2]).returncode == 0
+    place_found = run("find", place, "albatross", "--transcript", "two").stdout.decode().split(": ")[0]
+    assert run("cat", place, place_found).stdout == b"albatross"
+
+
 def test_a_longer_last_line_takes_the_place_of_the_one_that_has_a_vector(tmp_path: Path) -> None:
     place = tmp_path / "a.ctxa"
     begun = transcript(4) + b'{"type":"user","message":{"role":"user","content":"unfinis'

@@ -122,7 +122,7 @@ def command(
         require_coverage=require_coverage,
         budget=budget,
     )
-    several = transcript is None and not out.json and len(names(archive)) > 1
+    several = not out.json and len(names(archive)) > 1
     for result in address(archive, options):
         if out.json:
             out.object(as_json(result))
@@ -165,6 +165,8 @@ def _print(out: Output, result: AddressResult, *, several: bool) -> None:
     if result.identity:
         searched += f", {printable(str(result.identity['model']))}"
     out.note(searched)
+    if result.echoes:
+        out.note(f"{plural(result.echoes, 'text')} of turns that contain the question itself come last")
     for warning in result.warnings:
         out.note(printable(warning))
 

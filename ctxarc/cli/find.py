@@ -104,7 +104,7 @@ def command(
 
 
 def _several(archive: Path, options: FindOptions) -> bool:
-    return len(options.names or names(archive, at=options.at)) > 1
+    return len(names(archive, at=options.at)) > 1
 
 
 def _place(hit: Hit, *, several: bool, room: int | None = None) -> str:

@@ -261,9 +261,12 @@ class _Vectors(_Answers):
 
 def _require(options: AddressOptions, coverage: ShareOfRecord) -> None:
     least = options.require_coverage
-    if least is not None and coverage.segments < least:
-        message = f"{coverage.segments:.4f} of the segments have a vector, and {least:g} is required"
-        raise PartialCoverage(message, coverage=coverage.segments, required=least)
+    if least is None:
+        return
+    for name, found in coverage._asdict().items():
+        if found < least:
+            message = f"{found:.4f} of the {name} can be searched, and {least:g} is required"
+            raise PartialCoverage(message, coverage=found, required=least)
 
 
 def fused(reader: Reader, one: Sequence[Text], other: Sequence[Text]) -> list[Text]:
