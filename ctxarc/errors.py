@@ -169,6 +169,13 @@ class Ambiguous(Refused):
     code = "AMBIGUOUS"
 
 
+class OutsideRoot(Refused):
+    """A path leads out of the directories that an MCP server may touch."""
+
+    code = "OUTSIDE_ROOT"
+    default_hint = "give a path below the root; the user allows others with `ctxarc mcp --root DIR` or --sources DIR"
+
+
 class WouldOverwrite(Refused):
     """A file is in the way of one to be written."""
 
@@ -348,6 +355,13 @@ class NoSuchVectors(Missing):
 
     code = "NO_SUCH_VECTORS"
     default_hint = "`ctxarc export` gives the texts to embed, and `ctxarc attach` takes their vectors"
+
+
+class NoSuchRelations(Missing):
+    """The relations between turns were not derived."""
+
+    code = "NO_SUCH_RELATIONS"
+    default_hint = "`ctxarc relate ARCHIVE` derives them"
 
 
 # ---------------------------------------------------------------------------------------------------- environment

@@ -49,7 +49,10 @@ class RefusedSource(NamedTuple):
 
 
 class IndexExtension(NamedTuple):
-    """What a capture added to an index, or the refusal, as JSON, of an index that it could not extend."""
+    """What a capture added to an index, or the refusal, as JSON, of an index that it could not extend.
+
+    The relations stand among the indexes: of them ``new_segments`` counts turns.
+    """
 
     scheme: str
     new_segments: int
@@ -252,6 +255,7 @@ class ArchiveInfo(NamedTuple):
     indexes: tuple["IndexInfo", ...]
     words: tuple["WordsInfo", ...]
     vectors: tuple["VectorsInfo", ...]
+    relations: tuple["RelationsInfo", ...]
 
 
 class Finding(NamedTuple):
@@ -414,6 +418,16 @@ class VectorsInfo(NamedTuple):
     refusal: dict[str, object] | None = None
 
 
+class RelationsInfo(NamedTuple):
+    """Relations as ``info`` lists them; ``coverage`` is a share of the distinct turns."""
+
+    relations: str
+    coverage: float
+    files: int
+    bytes: int
+    refusal: dict[str, object] | None = None
+
+
 class WordsInfo(NamedTuple):
     """A word index as ``info`` lists it; ``coverage`` is a share of the distinct turns."""
 
@@ -444,6 +458,107 @@ class AttachResult(NamedTuple):
     preservation_digest_before: str
     preservation_digest_after: str
     preservation_unchanged: bool
+
+
+class CommonPath(NamedTuple):
+    """A path that is mentioned in too many turns of a transcript to join any two, and the first of them."""
+
+    path: str
+    turns: int
+    transcript: str
+    first_turn: int
+
+
+class RelateResult(NamedTuple):
+    """What the turns of the newest states say of each other.
+
+    ``new_turns`` counts the distinct turns that were read for it now. ``by_kind`` counts edges, ``dialects`` turns,
+    ``problems`` what could not be joined or is odd. ``common_paths`` lists at most 100 of ``paths_in_too_many_turns``.
+    ``not_derivable`` are kinds that no record states. ``preservation_digest_before`` and ``_after`` are SHA-256 over
+    all files of the record.
+    """
+
+    archive: str
+    archive_digest: str
+    relations: str
+    turns: int
+    new_turns: int
+    edges: int
+    by_kind: dict[str, int]
+    not_derivable: tuple[str, ...]
+    dialects: dict[str, int]
+    problems: dict[str, int]
+    paths_in_too_many_turns: int
+    common_paths: tuple[CommonPath, ...]
+    edges_bytes: int
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+    preservation_digest_before: str
+    preservation_digest_after: str
+    preservation_unchanged: bool
+
+
+class BasisPlace(NamedTuple):
+    """Where one turn of an edge states what joins it to the other."""
+
+    start_byte: int
+    end_byte: int
+    cite: str
+
+
+class Basis(NamedTuple):
+    """What both turns of an edge state: an id or a path, as it is compared, and where each has it."""
+
+    id: str | None
+    path: str | None
+    from_: BasisPlace
+    to: BasisPlace
+
+
+class Neighbour(NamedTuple):
+    """The turn at the other end of an edge; ``text`` is an excerpt of at most 200 characters."""
+
+    turn: int
+    role: str
+    time: str | None
+    cite: str
+    text: str
+
+
+class Relation(NamedTuple):
+    """An edge between two turns of a transcript.
+
+    ``from_`` is the reply, the result of a tool or the later mention; ``to`` is its parent, its call or the mention
+    before. ``neighbour`` is the other turn, where the relations of one were asked for.
+    """
+
+    kind: str
+    from_: int
+    to: int
+    from_sha256: str
+    to_sha256: str
+    basis: tuple[Basis, ...]
+    digest_verified: bool
+    neighbour: Neighbour | None = None
+
+
+class RelationsResult(NamedTuple):
+    """The edges of one turn, or of a whole transcript (``turn`` is then ``None``), in order of their turns.
+
+    ``coverage`` is the share of the transcript's turns that relations were derived from.
+    """
+
+    archive: str
+    archive_digest: str
+    transcript: str
+    turn: int | None
+    turn_sha256: str | None
+    turns: int
+    coverage: float
+    by_kind: dict[str, int]
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+    relations: tuple[Relation, ...]
 
 
 class ShareOfRecord(NamedTuple):
@@ -574,7 +689,246 @@ class EmbedResult(NamedTuple):
     preservation_unchanged: bool
 
 
-_LEFT_OUT = {"days_left", "refusal", "base64", "cuts_inside_characters", "backend", "centred", "id"}
+class TurnRange(NamedTuple):
+    """Turns of a transcript, ``last_turn`` included; those that are not held are counted too."""
+
+    first_turn: int
+    last_turn: int
+
+
+class ComparedSide(NamedTuple):
+    """A transcript in one of two archives. ``turn_sha256`` is that of the turn where they differ, if it is held."""
+
+    transcript: str
+    turns: int
+    source_bytes: int
+    source_sha256: str
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+    turn_sha256: str | None
+
+
+class TranscriptComparison(NamedTuple):
+    """How a transcript stands in two archives.
+
+    ``status`` is ``same``, ``grown``, ``diverged``, ``only_in_first``, ``only_in_second``, or ``not_compared`` where no
+    turn is held by both. ``longer`` is ``first`` or ``second``, of what has grown. ``turn`` and ``byte``, of the
+    source, say where the two cease to be equal. ``proved`` is false where the turns in ``not_compared``, which one side
+    omits, could make the status another. ``matched_by`` is ``name`` or ``turns``.
+    """
+
+    status: str
+    longer: str | None
+    turn: int | None
+    byte: int | None
+    proved: bool
+    compared_turns: int
+    not_compared: tuple[TurnRange, ...]
+    matched_by: str | None
+    first: ComparedSide | None
+    second: ComparedSide | None
+
+
+class ComparedArchive(NamedTuple):
+    """One of two archives that were compared: its newest states."""
+
+    archive: str
+    archive_digest: str
+    transcripts: int
+    turns: int
+    source_bytes: int
+    complete: bool
+
+
+class CompareResult(NamedTuple):
+    """Two archives, transcript by transcript; ``totals`` counts the transcripts of each status.
+
+    ``same`` says that both hold the same bytes of the same sources under the same names. Archives that are the same
+    have different digests where they were captured in other steps.
+    """
+
+    same: bool
+    first: ComparedArchive
+    second: ComparedArchive
+    totals: dict[str, int]
+    transcripts: tuple[TranscriptComparison, ...]
+
+
+class ReplacedTurns(NamedTuple):
+    """Turns that a longer line or a new history took the place of; ``at`` is a capture that still reads them."""
+
+    first_turn: int
+    last_turn: int
+    turns: int
+    bytes: int
+    at: int
+
+
+class Addition(NamedTuple):
+    """What captures added to one transcript.
+
+    The first ``kept_turns`` turns stayed. ``new_turns`` turns, from ``first_new_turn`` to ``last_new_turn``, of
+    ``bytes`` bytes, were not there before at their numbers. ``turns`` and ``omitted`` are of the state behind them.
+    """
+
+    transcript: str
+    captures: tuple[int, ...]
+    turns: int
+    kept_turns: int
+    new_turns: int
+    first_new_turn: int | None
+    last_new_turn: int | None
+    bytes: int
+    replaced: tuple[ReplacedTurns, ...]
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+
+
+class AdditionsResult(NamedTuple):
+    """What the captures behind ``since``, up to ``capture``, added.
+
+    ``rows`` are the first of the ``total`` new turns, in byte order of transcripts' names.
+    """
+
+    archive: str
+    archive_digest: str
+    since: int
+    capture: int
+    new_turns: int
+    replaced_turns: int
+    bytes: int
+    complete: bool
+    transcripts: tuple[Addition, ...]
+    total: int
+    rows: tuple[TurnRow, ...]
+
+
+class DroppedSet(NamedTuple):
+    """Side files that were removed. ``kind`` is ``segments``, ``words``, ``vectors`` or ``edges``."""
+
+    kind: str
+    scheme: str
+    identity_fingerprint: str | None
+    files: int
+    bytes: int
+
+
+class DropResult(NamedTuple):
+    """What ``drop_index`` removed; ``left`` are files in its places that are none of its own, and stay.
+
+    ``preservation_digest_before`` and ``_after`` are SHA-256 over all files of the record.
+    """
+
+    archive: str
+    archive_digest: str
+    dropped: tuple[DroppedSet, ...]
+    files: int
+    bytes: int
+    left: tuple[str, ...]
+    preservation_digest_before: str
+    preservation_digest_after: str
+    preservation_unchanged: bool
+
+
+class OmittedBytes(NamedTuple):
+    """Bytes of a turn whose text is not shown, and the address that brings them back."""
+
+    start_byte: int
+    end_byte: int
+    address: str
+
+
+class ShownTurn(NamedTuple):
+    """A turn in a view within a budget, whole: ``item`` is ``turn``."""
+
+    item: str
+    turn: int
+    role: str
+    time: str | None
+    bytes: int
+    cite: str
+    text: str
+
+
+class CutTurn(NamedTuple):
+    """A turn in a view within a budget of which ``text`` is the beginning and ``tail`` the end: ``item`` is ``cut``."""
+
+    item: str
+    turn: int
+    role: str
+    time: str | None
+    bytes: int
+    cite: str
+    text: str
+    left_out: OmittedBytes
+    tail: str
+
+
+class OmittedTurns(NamedTuple):
+    """Turns that a view within a budget leaves out: ``item`` is ``omitted``.
+
+    ``roles`` counts them by role, ``kinds`` by the kind of their first part. ``addresses`` are those of the turns, or
+    of the first and the last where there are many; the bytes ``span`` of the whole transcript are all of them.
+    """
+
+    item: str
+    first_turn: int
+    last_turn: int
+    turns: int
+    bytes: int
+    roles: dict[str, int]
+    kinds: dict[str, int]
+    addresses: tuple[str, ...]
+    span: str
+
+
+class TurnsNotHeld(NamedTuple):
+    """Turns of the source that no capture stored, by their bytes in the source: ``item`` is ``not_held``."""
+
+    item: str
+    first_turn: int
+    last_turn: int
+    turns: int
+    start_byte: int
+    end_byte: int
+
+
+class BudgetView(NamedTuple):
+    """A transcript within a number of bytes of JSON: ``items`` are all its turns in order, each in one item.
+
+    ``shown_turns`` are whole, ``cut_turns`` shown in part, ``omitted_turns`` held and not shown. ``around`` is the turn
+    around which they were chosen. ``complete`` and ``omitted`` say what of the source is held.
+    """
+
+    archive: str
+    archive_digest: str
+    transcript: str
+    at: int | None
+    budget: int
+    around: int | None
+    turns: int
+    bytes: int
+    shown_turns: int
+    cut_turns: int
+    omitted_turns: int
+    omitted_bytes: int
+    digest_verified: bool
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+    items: tuple[ShownTurn | CutTurn | OmittedTurns | TurnsNotHeld, ...]
+
+
+_LEFT_OUT = {
+    "days_left",
+    "refusal",
+    "base64",
+    "cuts_inside_characters",
+    "backend",
+    "centred",
+    "id",
+    "path",
+    "neighbour",
+}
 """Fields that are left out of JSON where they are ``None``; ``text`` is too, where ``base64`` stands for it."""
 
 
@@ -582,7 +936,8 @@ def as_json(value: Any) -> Any:  # noqa: ANN401 - any class of this module, or a
     """``value`` as dicts, lists and JSON scalars."""
     if hasattr(value, "_fields"):
         pairs = zip(value._fields, value, strict=True)
-        fields = {name: as_json(item) for name, item in pairs if not (item is None and name in _LEFT_OUT)}
+        shown = ((name, item) for name, item in pairs if not (item is None and name in _LEFT_OUT))
+        fields = {name.removesuffix("_"): as_json(item) for name, item in shown}
         if "base64" in fields:
             del fields["text"]
         return fields

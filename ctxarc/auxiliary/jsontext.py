@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import cached_property
 from json.decoder import scanstring  # type: ignore[attr-defined]  # left out of typeshed
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ENVELOPE: frozenset[bytes] = frozenset(
     b"""
@@ -56,6 +56,13 @@ _BEGINS = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?:\{\s*+(?:[\"}]|\Z)"
     rb"|\[\s*+(?:[\"{[]|\Z|\]|(?:-?[0-9][-+.0-9eE]*+|true|false|null)\s*+(?:,|\]\s*+\Z|\Z)))",
 )
+# A token of a value that has been parsed, so that nothing is torn: a key, a string, a bracket, or another scalar.
+_PARSED = re.compile(
+    rb'"(' + _BODY + rb')"[ \t\r\n]*+:|"(' + _BODY + rb')"|([\[{])|([\]}])|([^\s\[\]{},:"]++)',
+    re.DOTALL,
+)
+_PARSED_KEY, _PARSED_STRING, _PARSED_OPENS, _PARSED_CLOSES = 1, 2, 3, 4
+_IN_OBJECT = -2
 _MOST_LEVELS = 1_000_000
 _OPENING_BRACE = 0x7B
 
@@ -238,6 +245,47 @@ def strings(raw: bytes, without: frozenset[bytes] = frozenset()) -> Iterator[Lit
     found = is_json_like(raw) and (yield from _literals(raw, end, without))
     if not found and not raw.isspace() and end:
         yield Literal(0, end, b"", plain=True)
+
+
+_Branch = dict[Any, Any]
+"""What is looked for below a place: further branches by key or index, and under ``None`` the path that ends there."""
+
+
+def located(raw: bytes, paths: Iterable[tuple[str | int, ...]]) -> dict[tuple[str | int, ...], tuple[int, int]]:
+    """Return where the scalars at ``paths`` lie in a line that is one JSON value: the raw bytes, of strings the inside.
+
+    Of a key that an object has twice the last counts, as it does for a parser.
+    """
+    root: _Branch = {}
+    for path in paths:
+        branch = root
+        for step in path:
+            branch = branch.setdefault(step, {})
+        branch[None] = path
+    return dict(_located(raw, root)) if root else {}
+
+
+def _located(raw: bytes, root: _Branch) -> Iterator[tuple[tuple[str | int, ...], tuple[int, int]]]:
+    below: _Branch | None = root  # of the next value
+    holder: _Branch | None = None  # of the array or object around it
+    index = -1  # of the last value in an array; -2 in an object
+    outer: list[tuple[_Branch | None, int]] = []
+    for token in _PARSED.finditer(raw):
+        kind = token.lastindex or 0
+        if kind == _PARSED_KEY:
+            below = holder.get(decode(token[kind])) if holder else None
+            continue
+        if kind == _PARSED_CLOSES:
+            holder, index = outer.pop()
+            continue
+        if outer and index > _IN_OBJECT:
+            index += 1
+            below = holder.get(index) if holder else None
+        if kind == _PARSED_OPENS:
+            outer.append((holder, index))
+            holder, index = below, (_IN_OBJECT if token[kind] == b"{" else -1)
+        elif below and None in below:
+            yield below[None], token.span(kind)
 
 
 def is_json_like(raw: bytes) -> bool:

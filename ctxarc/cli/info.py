@@ -75,6 +75,10 @@ def _print_indexes(out: Output, held: ArchiveInfo) -> None:
         out.line(f"words    {printable(index.scheme)}: {words}")
     for vectors in held.vectors:
         _print_vectors(out, vectors)
+    for edges in held.relations:
+        damaged = f"damaged: {edges.refusal['code']}" if edges.refusal else ""
+        words = damaged or f"{size(edges.bytes)}, of {_exact(edges.coverage)} of the turns"
+        out.line(f"edges    {printable(edges.relations)}: {words}")
 
 
 def _print_vectors(out: Output, vectors: VectorsInfo) -> None:

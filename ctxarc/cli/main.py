@@ -39,6 +39,8 @@ COMMANDS = {
     "attach": Entry("ctxarc.cli.attach", "Store the vectors that your own model made."),
     "embed": Entry("ctxarc.cli.embed", "Have your own model embed what has no vector yet."),
     "address": Entry("ctxarc.cli.address", "Find the places that answer a question."),
+    "relate": Entry("ctxarc.cli.relate", "Derive the edges between turns that records state."),
+    "relations": Entry("ctxarc.cli.relations", "List the edges of a turn, with their basis."),
     "info": Entry("ctxarc.cli.info", "Say what an archive holds and what it costs."),
     "verify": Entry("ctxarc.cli.verify", "Check every byte of an archive."),
     "repack": Entry("ctxarc.cli.repack", "Pack an archive again: smaller, with the same digest."),

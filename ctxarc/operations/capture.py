@@ -13,10 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxarc import __version__
 from ctxarc.auxiliary.shape import Shape
 from ctxarc.errors import Environment, HistoryRewritten, NameTaken, Refusal, Refused, SourceChanged
-from ctxarc.model import ByteRange, CapturePlan, CaptureReport, CaptureResult, PlannedSource, RefusedSource
+from ctxarc.model import (
+    ByteRange,
+    CapturePlan,
+    CaptureReport,
+    CaptureResult,
+    IndexExtension,
+    PlannedSource,
+    RefusedSource,
+)
 from ctxarc.operations.growth import Growth, judge
 from ctxarc.operations.progress import Progress, quiet
 from ctxarc.operations.reading import SourceFault, SourceReader
+from ctxarc.operations.relate import extend_relations
 from ctxarc.operations.segment import extend
 from ctxarc.operations.sizes import archive_bytes
 from ctxarc.operations.sources import days_left
@@ -125,7 +134,9 @@ def _capture(
         writer.commit()
         digest = writer.head.root.hex()
     stored = tuple(report() for report in reports)
-    indexes = extend(archive, lock_wait=options.lock_wait) if options.index else ()
+    indexes: tuple[IndexExtension, ...] = ()
+    if options.index:
+        indexes = extend(archive, lock_wait=options.lock_wait) + extend_relations(archive, lock_wait=options.lock_wait)
     return CaptureResult(str(archive), digest, archive_bytes(archive), stored, tuple(refused), indexes)
 
 

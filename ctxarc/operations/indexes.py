@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.segments import SCHEMES
-from ctxarc.auxiliary.segments.index import NAME, Index, built, misfit, rebuild_hint
+from ctxarc.auxiliary.segments.index import NAME, Index, built, misfit
 from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Ambiguous, IndexMismatch, NoSuchScheme
 from ctxarc.operations.view import View
@@ -113,4 +113,4 @@ def check_fit(record: Record, of: Index) -> None:
         message = misfit(record, part, of_scheme=not isinstance(of, Words))
         if message:
             facts = {"path": part.label, "covered": part.first + part.objects, "objects": record.head.objects}
-            raise IndexMismatch(f"{part.label}: {message}", hint=rebuild_hint(of.scheme), **facts)
+            raise IndexMismatch(f"{part.label}: {message}", hint=of.remedy, **facts)

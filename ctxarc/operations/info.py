@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxarc.auxiliary.edges import index as edge_index
+from ctxarc.auxiliary.edges.index import Edges
 from ctxarc.auxiliary.segments.index import Index, built
 from ctxarc.auxiliary.vectors.corpus import Corpus, corpora
 from ctxarc.auxiliary.words import index as word_index
 from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Damage
-from ctxarc.model import ArchiveInfo, IndexInfo, TranscriptState, VectorsInfo, WordsInfo
+from ctxarc.model import ArchiveInfo, IndexInfo, RelationsInfo, TranscriptState, VectorsInfo, WordsInfo
 from ctxarc.operations.corpora import covered, share
 from ctxarc.operations.indexes import measure
 from ctxarc.operations.scope import Scope, Segments
@@ -58,6 +60,7 @@ def info(archive: Path) -> ArchiveInfo:
             indexes=tuple(_index(record, archive, scheme) for scheme in built(archive)),
             words=tuple(_words(record, archive, scheme) for scheme in word_index.built(archive)),
             vectors=tuple(_vectors(record, archive, *names) for names in corpora(archive)),
+            relations=tuple(_relations(record, archive, name) for name in edge_index.built(archive)),
         )
 
 
@@ -75,10 +78,23 @@ def _index(record: Record, archive: Path, scheme: str) -> IndexInfo:
 def _words(record: Record, archive: Path, scheme: str) -> WordsInfo:
     try:
         words = Words(archive, scheme)
-        turns = [words.holds(turn.object) for _, turn in View(record).distinct()]
+        return WordsInfo(scheme, _turns(record, words), len(words.parts), words.stored_bytes)
     except Damage as damage:
         return WordsInfo(scheme, 0.0, 0, 0, damage.as_json())
-    return WordsInfo(scheme, share(sum(turns), len(turns)), len(words.parts), words.stored_bytes)
+
+
+def _relations(record: Record, archive: Path, name: str) -> RelationsInfo:
+    try:
+        edges = Edges(archive, name)
+        return RelationsInfo(name, _turns(record, edges), len(edges.parts), edges.stored_bytes)
+    except Damage as damage:
+        return RelationsInfo(name, 0.0, 0, 0, damage.as_json())
+
+
+def _turns(record: Record, index: Index) -> float:
+    """The share of the distinct turns that an index holds."""
+    turns = [index.holds(turn.object) for _, turn in View(record).distinct()]
+    return share(sum(turns), len(turns))
 
 
 def _vectors(record: Record, archive: Path, scheme: str, fingerprint: str) -> VectorsInfo:

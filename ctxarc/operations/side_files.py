@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from ctxarc.auxiliary.edges import index as edges
+from ctxarc.auxiliary.edges.index import Edges
 from ctxarc.auxiliary.segments import index
 from ctxarc.auxiliary.segments.index import Index
 from ctxarc.auxiliary.vectors import corpus, origin
@@ -49,7 +51,7 @@ class _Kind(NamedTuple):
     inside: str
     folder: str
     sets: Callable[[Path], Iterable[tuple[str, ...]]]
-    open: Callable[..., Index | Words | Corpus]
+    open: Callable[..., Index | Corpus]
     check: Callable[..., Iterator[tuple[str, str]]]
     is_part: Callable[[str], bool]
 
@@ -85,6 +87,15 @@ KINDS = (
         Corpus,
         _check_vectors,
         lambda path: corpus.is_part(path) or origin.is_origin(path),
+    ),
+    _Kind(
+        "relations",
+        "statements",
+        edges.FOLDER,
+        lambda archive: ((name,) for name in edges.built(archive)),
+        Edges,
+        edges.check,
+        edges.is_part,
     ),
 )
 

@@ -4,7 +4,21 @@ A file a dialect, behind one function each; what no dialect knows is "unknown", 
 for the content of a turn.
 """
 
-from ctxarc.auxiliary.records.reader import DIALECTS, read_record
+from ctxarc.auxiliary.records.links import Link
+from ctxarc.auxiliary.records.reader import DIALECTS, LINKS, NOT_JSON, UNKNOWN, read_links, read_record
 from ctxarc.auxiliary.records.record import KINDS, ROLES, Part, Record, excerpt
 
-__all__ = ["DIALECTS", "KINDS", "ROLES", "Part", "Record", "excerpt", "read_record"]
+__all__ = [
+    "DIALECTS",
+    "KINDS",
+    "LINKS",
+    "NOT_JSON",
+    "ROLES",
+    "UNKNOWN",
+    "Link",
+    "Part",
+    "Record",
+    "excerpt",
+    "read_links",
+    "read_record",
+]

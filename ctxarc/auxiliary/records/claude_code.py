@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxarc.auxiliary.records.blocks import note, parts_of, role_of, texts, tool_result
 from ctxarc.auxiliary.records.fields import Fields, at, fields, first_string, project_of, string, time_of
+from ctxarc.auxiliary.records.links import Link, block_links, link
 from ctxarc.auxiliary.records.record import Part, Record
 
 NAME = "claude-code"
@@ -20,6 +23,13 @@ def read(value: Fields) -> Record | None:
     message = fields(value.get("message"))
     role, parts = _spoken(kind, value, message) if kind in _SPEAKERS and message else ("event", _event(kind, value))
     return Record(NAME, role, _time(value), project_of(value.get("cwd")), tuple(parts))
+
+
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids that a record states; behind a compaction the parent stands under a key of its own."""
+    yield from link("name", value, "uuid")
+    yield from link("parent", value, "parentUuid" if value.get("parentUuid") is not None else "logicalParentUuid")
+    yield from block_links(value, "message", "content")
 
 
 def _is_ours(kind: str, value: Fields) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ctxarc.auxiliary.records.blocks import image, image_at, note, parts_of, texts, tool_call, tool_result
 from ctxarc.auxiliary.records.fields import (
@@ -17,6 +17,7 @@ from ctxarc.auxiliary.records.fields import (
     string,
     time_of,
 )
+from ctxarc.auxiliary.records.links import Link, Path, link
 from ctxarc.auxiliary.records.record import Part, Record
 
 NAME = "codex"
@@ -41,6 +42,20 @@ def read(value: Fields) -> Record | None:
         role, parts = _item(value)
         return Record(NAME, role, time_of(value.get("timestamp")), None, tuple(parts))
     return None
+
+
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids that a record states: of a call, or of the call that a result is of. It names no parent.
+
+    What the client notes of a call beside the conversation is no result.
+    """
+    path: Path = ("payload",) if isinstance(value.get("payload"), dict) else ()
+    if path and value.get("type") != "response_item":
+        return
+    kind = at(value, "payload", "type") if path else value.get("type")
+    if kind in _ITEMS:
+        role, _ = _ITEMS[string(kind)]
+        yield from link("result" if role == "tool" else "call", value, *path, "call_id")
 
 
 def _is_bare_item(kind: str, value: Fields) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxarc.auxiliary.records.blocks import note, texts, tool_call, tool_result
 from ctxarc.auxiliary.records.fields import Fields, at, fields, first_string, items, project_of, string, time_of
+from ctxarc.auxiliary.records.links import Link, link
 from ctxarc.auxiliary.records.record import Part, Record
 
 NAME = "copilot"
@@ -17,6 +20,16 @@ def read(value: Fields) -> Record | None:
     role, parts = _spoken(kind, data)
     project = first_string(at(data, "context", "cwd"), at(data, "input", "cwd"))
     return Record(NAME, role, time_of(value["timestamp"]), project_of(project), tuple(parts))
+
+
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids that an event states; that a call was begun is noted, and is neither a call nor a result."""
+    yield from link("name", value, "id")
+    yield from link("parent", value, "parentId")
+    for index in range(len(items(at(value, "data", "toolRequests")))):
+        yield from link("call", value, "data", "toolRequests", index, "toolCallId")
+    if value.get("type") == "tool.execution_complete":
+        yield from link("result", value, "data", "toolCallId")
 
 
 def _spoken(kind: str, data: Fields) -> tuple[str, list[Part]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxarc.auxiliary.records.blocks import note, texts, tool_call, tool_result
 from ctxarc.auxiliary.records.fields import Fields, at, fields, first_string, items, project_of, string, time_of
 from ctxarc.auxiliary.records.google import google_parts, response_of
+from ctxarc.auxiliary.records.links import Link, google_links, link
 from ctxarc.auxiliary.records.record import Part, Record
 
 NAME = "gemini"
@@ -26,6 +29,17 @@ def read(value: Fields) -> Record | None:
         return None
     time = time_of(first_string(value.get("timestamp"), value.get("startTime"), at(value, "$set", "lastUpdated")))
     return Record(NAME, role, time, _project(value), tuple(parts))
+
+
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids of calls that a message states. It names no parent, and mostly has its results in itself."""
+    if not _is_message(value):
+        return
+    for index, call in enumerate(items(value.get("toolCalls"))):
+        yield from link("call", value, "toolCalls", index, "id")
+        for at_result in range(len(items(at(call, "result")))):
+            yield from link("result", value, "toolCalls", index, "result", at_result, "functionResponse", "id")
+    yield from google_links(value, "content")
 
 
 def _is_message(value: object) -> bool:

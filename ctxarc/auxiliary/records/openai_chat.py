@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxarc.auxiliary.records.blocks import note, parts_of, role_of, texts, tool_call, tool_result
 from ctxarc.auxiliary.records.fields import Fields, at, fields, first_string, items, project_of, string, time_of
+from ctxarc.auxiliary.records.links import Link, chat_links
 from ctxarc.auxiliary.records.record import Part, Record
 
 NAME = "openai-chat"
@@ -29,6 +32,15 @@ def read(value: Fields) -> Record | None:
         return None
     time = next((found for found in (time_of(value.get(key)) for key in _CLOCKS) if found), None)
     return Record(NAME, role, time, project_of(value.get("cwd")), tuple(parts))
+
+
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids of calls that a message, or a whole conversation, states. Messages name no parent."""
+    if is_message(value):
+        yield from chat_links(value)
+    else:
+        for index in range(len(items(value.get("messages")))):
+            yield from chat_links(value, "messages", index)
 
 
 def is_message(value: object) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxarc.auxiliary.records.blocks import note, parts_of, texts, tool_call, tool_result
 from ctxarc.auxiliary.records.fields import Fields, at, fields, first_string, rendered, string, time_of
+from ctxarc.auxiliary.records.links import Link, link, numbered
 from ctxarc.auxiliary.records.openai_chat import called, spoken
 from ctxarc.auxiliary.records.record import Part, Record
 
@@ -11,6 +14,7 @@ NAME = "openhands"
 
 _SOURCES = frozenset({"user", "agent", "environment", "hook"})
 _SPEAKERS = {"user": "user", "agent": "assistant"}
+_ERRORS = frozenset({"AgentErrorEvent", "UserRejectObservation"})
 _BOOKKEEPING = frozenset({"change_agent_state", "agent_state_changed", "recall", "null", "condensation"})
 
 
@@ -29,6 +33,23 @@ def read(value: Fields) -> Record | None:
     return Record(NAME, role, time_of(value.get("timestamp")), None, tuple(parts))
 
 
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids that an event states: an observation names its action, by the event and by the call.
+
+    An event of a message repeats what went to the model, and is no call. Earlier releases count their events.
+    """
+    if value.get("kind") == "ActionEvent":
+        yield from link("call", value, "id")
+        yield from link("call", value, "tool_call_id")
+    elif value.get("kind") in _ERRORS or ("kind" in value and isinstance(value.get("observation"), dict)):
+        yield from link("result", value, "action_id")
+        yield from link("result", value, "tool_call_id")
+    elif "kind" not in value and "action" in value:
+        yield from numbered("call", value, "id")
+    elif "kind" not in value:
+        yield from numbered("result", value, "cause")
+
+
 def _event(kind: str, value: Fields) -> tuple[str, list[Part]]:
     name = value.get("tool_name")
     if kind == "MessageEvent":
@@ -37,7 +58,7 @@ def _event(kind: str, value: Fields) -> tuple[str, list[Part]]:
         return "system", parts_of(value.get("system_prompt"))
     if kind == "ActionEvent":
         return "assistant", _acting(value)
-    if kind in {"AgentErrorEvent", "UserRejectObservation"}:
+    if kind in _ERRORS:
         return "tool", tool_result(name, first_string(value.get("error"), value.get("rejection_reason")))
     if isinstance(value.get("observation"), dict):
         return "tool", _observed(name, fields(value["observation"]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ctxarc.auxiliary.records.blocks import note, role_of, texts
 from ctxarc.auxiliary.records.fields import Fields, at, fields, first_string, project_of, string, time_of
 from ctxarc.auxiliary.records.google import google_parts
+from ctxarc.auxiliary.records.links import Link, google_links, link
 from ctxarc.auxiliary.records.record import Part, Record
 
 NAME = "qwen"
@@ -27,6 +30,13 @@ def read(value: Fields) -> Record | None:
     else:
         return None
     return Record(NAME, role, time_of(value.get("timestamp")), project_of(value.get("cwd")), tuple(parts))
+
+
+def links(value: Fields) -> Iterator[Link]:
+    """Yield the ids that a record states."""
+    yield from link("name", value, "uuid")
+    yield from link("parent", value, "parentUuid")
+    yield from google_links(value, "message", "parts")
 
 
 def _role(kind: str, subtype: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ctxarc.auxiliary.records import claude_code, codex, copilot, gemini, kimi, openai_chat, openhands, qwen
 from ctxarc.auxiliary.records.blocks import note
 from ctxarc.auxiliary.records.fields import Fields, at, first_string
+from ctxarc.auxiliary.records.links import Link
 from ctxarc.auxiliary.records.record import Part, Record, cleaned
 
 Reader = Callable[[Fields], Record | None]
@@ -20,7 +21,13 @@ DIALECTS: dict[str, Reader] = {
 }
 """Every dialect, in the order of asking: the most telling shapes first. A new one is a file and a place here."""
 
+LINKS: dict[str, Callable[[Fields], Iterator[Link]]] = {
+    module.NAME: module.links for module in (claude_code, codex, copilot, gemini, openai_chat, openhands, qwen)
+}
+"""The dialects whose records state ids that are understood, each with what yields them."""
+
 UNKNOWN = "unknown"
+NOT_JSON = "not-json"
 
 _TOLERANT = json.JSONDecoder(strict=False)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -35,14 +42,35 @@ def read_record(raw: bytes) -> Record:
     "unknown", with the line itself (its line ending left out) as its text.
     """
     text = raw.decode("utf-8", "replace")
-    try:
-        value = _parsed(text)
-        record = _known(value) if isinstance(value, dict) else None
-    except RecursionError:
-        record = None
+    value = _object(text)
+    record = None if value is None else _known(value)
     if record is None:
         return _unknown(text)
     return cleaned(record) if _SURROGATE_ESCAPE.search(raw) else record
+
+
+def read_links(raw: bytes) -> tuple[str, list[Link]]:
+    """Return the dialect of a turn, and the ids that it states; raises for no content.
+
+    The dialect is "not-json" for what is no JSON object, "unknown" for one whose shape no dialect knows.
+    """
+    value = _object(raw.decode("utf-8", "replace"))
+    if value is None:
+        return NOT_JSON, []
+    record = _known(value)
+    if record is None:
+        return UNKNOWN, []
+    links = LINKS.get(record.dialect)
+    return record.dialect, [] if links is None else list(links(value))
+
+
+def _object(text: str) -> Fields | None:
+    """Return the JSON object of a text, or None if it is none, or nested beyond what is read."""
+    try:
+        value = _parsed(text)
+    except RecursionError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _known(value: Fields) -> Record | None:

@@ -104,7 +104,7 @@ class Index:
                 gone = isinstance(damage, Truncated) and damage.facts.get("found") is None
                 if gone and tries < _TRIES - 1:
                     continue
-                damage.hint = rebuild_hint(scheme)
+                damage.hint = self.remedy
                 raise
             break
         self._firsts = [part.first for part in self.parts]
@@ -140,6 +140,11 @@ class Index:
                 raise IndexMismatch(f"{label}: overlaps the part before it", path=label)
             self.parts.append(part)
             end = 1 - last
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it is damaged or does not fit."""
+        return f"`ctxarc segment ARCHIVE --scheme {self.scheme} --rebuild` makes it anew; the record is not touched"
 
     @property
     def parameters(self) -> dict[str, int]:
@@ -179,11 +184,11 @@ class Index:
             message = (
                 f"{part.label}: object {number} was {part.digest(number).hex()} when it was cut, and is {digest.hex()}"
             )
-            raise IndexMismatch(message, hint=rebuild_hint(self.scheme), path=part.label, object=number)
+            raise IndexMismatch(message, hint=self.remedy, path=part.label, object=number)
         ends = part.ends(number)
         if ends and not is_partition(ends, length):
             message = f"{part.label}: the segments of object {number} do not cover its {length} bytes once each"
-            raise IndexMismatch(message, hint=rebuild_hint(self.scheme), path=part.label, object=number)
+            raise IndexMismatch(message, hint=self.remedy, path=part.label, object=number)
         return ends
 
     def missing(self, objects: int) -> Iterator[int]:
@@ -209,11 +214,6 @@ def no_index(archive: Path, scheme: str) -> NoSuchScheme:
         f"there is {', '.join(there)}" if there else "there is none"
     )
     return NoSuchScheme(message, hint=f"ctxarc segment ARCHIVE --scheme {scheme}", scheme=scheme, built=there)
-
-
-def rebuild_hint(scheme: str) -> str:
-    """What to do with an index that is damaged or does not fit."""
-    return f"`ctxarc segment ARCHIVE --scheme {scheme} --rebuild` makes it anew; the record is not touched"
 
 
 def _check_name(part: Part, scheme: str, name: str) -> None:
