@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxarc.operations import (
+    additions,
     address,
     attach,
     cat,
+    compare,
+    drop_index,
     embed,
     export,
     extract,
@@ -18,11 +21,14 @@ from ctxarc.operations import (
     info,
     log,
     ls,
+    relate,
+    relations,
     repack,
     segment,
     show,
     verify,
 )
+from ctxarc.operations import budget as budget_
 from ctxarc.operations.address import AddressOptions
 from ctxarc.operations.attach import AttachOptions
 from ctxarc.operations.capture import CaptureOptions, capture
@@ -35,7 +41,7 @@ from ctxarc.operations.vector_inputs.files import open_vectors, read_export
 from ctxarc.preservation.record import check_mark, is_vacant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from ctxarc import model
     from ctxarc.operations.query_vectors import Query
@@ -155,6 +161,59 @@ class Archive:
     def embed(self, options: EmbedOptions) -> model.EmbedResult:
         """Have the user's own model embed every segment that has no vector yet."""
         return embed.embed(self.path, options)
+
+    def relate(self, *, rebuild: bool = False, lock_wait: float = 10.0) -> model.RelateResult:
+        """Derive the edges between turns that the records state."""
+        return relate.relate(self.path, rebuild=rebuild, lock_wait=lock_wait)
+
+    def relations(
+        self, address: str | None = None, *, kinds: Sequence[str] = (), at: int | None = None
+    ) -> model.RelationsResult:
+        """The edges of a turn, of a range of it, or of a whole transcript."""
+        return relations.relations(self.path, address, kinds=kinds, at=at)
+
+    def compare(self, other: str | os.PathLike[str]) -> model.CompareResult:
+        """This archive and another one, transcript by transcript."""
+        return compare.compare(self.path, Path(other))
+
+    def additions(
+        self, capture: int | None = None, *, since: int | None = None, limit: int = additions.LIMIT
+    ) -> model.AdditionsResult:
+        """What a capture added, the last one or another, or all those behind the capture ``since``."""
+        return additions.additions(self.path, capture, since=since, limit=limit)
+
+    def within_budget(
+        self,
+        transcript: str | None = None,
+        *,
+        budget: int,
+        roles: Collection[str] | None = None,
+        around: str | None = None,
+        at: int | None = None,
+    ) -> model.BudgetView:
+        """A view of a transcript in ``budget`` bytes of JSON, with the addresses of all that it leaves out."""
+        return budget_.within_budget(self.path, transcript, budget=budget, roles=roles, around=around, at=at)
+
+    def drop_index(  # noqa: PLR0913 - what is dropped, and how
+        self,
+        *,
+        scheme: str | None = None,
+        words: bool = False,
+        fingerprint: str | None = None,
+        edges: bool = False,
+        dependents: bool = False,
+        lock_wait: float = 10.0,
+    ) -> model.DropResult:
+        """Remove an index of a scheme, its words, the vectors of an identity, or edges."""
+        return drop_index.drop_index(
+            self.path,
+            scheme=scheme,
+            words=words,
+            fingerprint=fingerprint,
+            edges=edges,
+            dependents=dependents,
+            lock_wait=lock_wait,
+        )
 
     def extract(
         self, directory: str | os.PathLike[str], names: Sequence[str] = (), *, at: int | None = None
