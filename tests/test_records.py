@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxarc.auxiliary.records import DIALECTS, KINDS, ROLES, Part, Record, excerpt, read_record
+from ctxarc.auxiliary.records import DIALECTS, KINDS, ROLES, Part, Record, excerpt, read_links, read_record
+from ctxarc.auxiliary.records.links import Link
 from ctxarc.auxiliary.shape import Shape, shape_of
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
@@ -278,11 +279,27 @@ def test_no_bytes_are_an_error(raw: bytes) -> None:
     assert shape_of(raw) in Shape
 
 
-def test_deep_content_of_a_known_shape_is_read_as_unknown() -> None:
-    block: object = "x"
-    for _ in range(400):
-        block = [{"type": "tool_result", "content": block}]
-    check(read_record(b'{"role":"user","content":' + json.dumps(block).encode() + b"}"))
+@pytest.mark.parametrize("levels", [60, 400, 2_000])
+def test_what_is_nested_too_deep_is_read_as_unknown_whatever_the_stack(levels: int) -> None:
+    block = '[{"type":"tool_result","content":' * levels + '"x"' + "}]" * levels
+    raw = b'{"role":"user","content":' + block.encode() + b"}"
+
+    def read_below(frames: int) -> tuple[Record, tuple[str, list[Link]]]:
+        return read_below(frames - 1) if frames else (read_record(raw), read_links(raw))
+
+    check(read_record(raw))
+    for frames in (0, 300):
+        record, links = read_below(frames)
+        assert record.dialect == "unknown"
+        assert record.parts == (Part("text", "", raw.decode()),)
+        assert links == ("not-json", [])
+
+
+def test_what_is_nested_as_people_nest_is_read() -> None:
+    block = '[{"type":"tool_result","content":' * 40 + '"x"' + "}]" * 40
+    raw = b'{"role":"user","content":' + block.encode() + b"}"
+    assert read_record(raw).dialect == "openai-chat"
+    assert read_links(raw)[0] == "openai-chat"
 
 
 def test_what_no_client_writes_is_unknown_and_shown_as_it_stands() -> None:

@@ -32,14 +32,16 @@ NOT_JSON = "not-json"
 _TOLERANT = json.JSONDecoder(strict=False)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _MOST_DIGITS = 600  # below the least limit that Python's conversion can be set to
+_MOST_LEVELS = 100
+"""Of nesting: so many are read whatever the stack of the caller, so that a record is read alike everywhere."""
 
 
 def read_record(raw: bytes) -> Record:
     """Return what a turn says; raises for no content.
 
     ``raw`` is one turn with its line feed. Reading is tolerant: invalid UTF-8 becomes U+FFFD, a byte order mark and
-    bare control characters are accepted. A turn that is no JSON object, or whose shape no dialect knows, is
-    "unknown", with the line itself (its line ending left out) as its text.
+    bare control characters are accepted. A turn that is no JSON object, or one nested deeper than 100 levels, or whose
+    shape no dialect knows, is "unknown", with the line itself (its line ending left out) as its text.
     """
     text = raw.decode("utf-8", "replace")
     value = _object(text)
@@ -52,7 +54,8 @@ def read_record(raw: bytes) -> Record:
 def read_links(raw: bytes) -> tuple[str, list[Link]]:
     """Return the dialect of a turn, and the ids that it states; raises for no content.
 
-    The dialect is "not-json" for what is no JSON object, "unknown" for one whose shape no dialect knows.
+    The dialect is "not-json" for what is no JSON object, or one nested deeper than 100 levels, "unknown" for one whose
+    shape no dialect knows.
     """
     value = _object(raw.decode("utf-8", "replace"))
     if value is None:
@@ -70,7 +73,18 @@ def _object(text: str) -> Fields | None:
         value = _parsed(text)
     except RecursionError:
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not _is_deep(value) else None
+
+
+def _is_deep(value: Fields) -> bool:
+    """Whether a JSON object is nested beyond what is read."""
+    level: list[Fields | list[object]] = [value]
+    for _ in range(_MOST_LEVELS):
+        inside = (item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer))
+        level = [item for item in inside if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _known(value: Fields) -> Record | None:
