@@ -227,6 +227,13 @@ def test_lanes_of_integers_give_the_same_answers(tmp_path: Path, name: str) -> N
                 same(found, rows, query, live, centre=centre)
 
 
+def test_products_with_next_to_nothing_are_nothing() -> None:
+    lanes = Lanes([memoryview(_float32_bytes([1.0, -3.0]))], 2, 4.0)
+    for query in ([0.0, 0.0], [8.7e-305, 0.0], [5e-324, -5e-324]):
+        products, error = lanes.products(query)
+        assert abs(products[0] - (query[0] - 3 * query[1])) <= error
+
+
 @settings(max_examples=100)
 @given(st.data(), st.integers(1, 30), st.integers(1, 8))
 def test_products_by_lanes_are_off_by_less_than_they_say(data: st.DataObject, count: int, width: int) -> None:

@@ -19,6 +19,8 @@ _LANE = 4
 _STEPS = 1 << 12
 _WEIGHTS = (1 << 32) // _STEPS
 """The most that the weights of one sum may come to."""
+_LEAST = 1e-290
+"""The least sum of a vector's numbers that weights can be made of; with less every product is next to nothing."""
 
 
 class Lanes:
@@ -47,8 +49,8 @@ class Lanes:
         A number that is rounded to a step is off by half a step at most; what a weight is off counts for all steps.
         """
         total = math.fsum(map(abs, unit))
-        if not total:
-            return [0.0] * self._rows, 0.0
+        if total < _LEAST:
+            return [0.0] * self._rows, total * _STEPS * self._step
         scale = (_WEIGHTS - len(unit)) / total
         sums = [0, 0]
         constant = error = 0.0
