@@ -197,6 +197,91 @@ class FindCount(NamedTuple):
     matches: int
 
 
+class CitePlace(NamedTuple):
+    """A place where a quotation stands. ``text`` is an excerpt of at most 200 characters around it.
+
+    ``role`` and ``time`` are the turn's. ``complete`` says whether the transcript is held whole.
+    """
+
+    transcript: str
+    turn: int
+    role: str
+    time: str | None
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    digest_verified: bool
+    cite: str
+    complete: bool
+    text: str
+
+
+class CiteDifference(NamedTuple):
+    """Where a quotation and the record differ: ``kind`` is ``replaced``, ``missing`` or ``added``.
+
+    What is ``missing`` stands in the quotation alone, what is ``added`` in the record alone. ``quote_start`` and
+    ``quote_end`` count characters of the quotation, ``text_start`` and ``text_end`` those of the nearest place's
+    ``text``; ``start_byte`` and ``end_byte`` are raw bytes of its turn.
+    """
+
+    kind: str
+    quote_start: int
+    quote_end: int
+    quoted: str
+    found: str
+    text_start: int
+    text_end: int
+    start_byte: int
+    end_byte: int
+
+
+class CiteNearest(NamedTuple):
+    """The stretch that comes nearest to a quotation, whole in ``text``, and where it differs.
+
+    ``similarity`` is the share of the quotation's ``words`` that stand in the stretch in the order of the quotation,
+    capital and small letters and typographic forms taken as the same: those are among the differences.
+    """
+
+    transcript: str
+    turn: int
+    role: str
+    time: str | None
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    digest_verified: bool
+    cite: str
+    complete: bool
+    similarity: float
+    words: int
+    words_in_order: int
+    differences: tuple[CiteDifference, ...]
+    text: str
+
+
+class CiteResult(NamedTuple):
+    """Whether a quotation stands in the record, and where.
+
+    ``how`` is ``raw`` (its bytes are those of the record), ``text`` (escapes decoded) or ``spacing`` (runs of white
+    space taken as equal), and ``None`` where it is not ``exact``. ``hits`` are the first of ``places``. ``nearest`` is
+    ``None`` where it is exact, and where less than half of its words stand in order in any stretch. Every one of
+    ``searched_turns`` was hashed. ``omitted`` is what is not held of the transcript, where it is one.
+    """
+
+    archive: str
+    archive_digest: str
+    quote_bytes: int
+    exact: bool
+    how: str | None
+    places: int
+    hits: tuple[CitePlace, ...]
+    nearest: CiteNearest | None
+    searched_turns: int
+    searched_bytes: int
+    complete: bool
+    omitted: tuple[ByteRange, ...]
+
+
 class ExtractedFile(NamedTuple):
     """A transcript written to a file."""
 

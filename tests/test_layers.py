@@ -35,8 +35,13 @@ FOREIGN = {
 """Packages that a layer must do without."""
 DOORS = {"cli", "mcp", "bench", "program"}
 """Layers that may print, end the process and read the environment."""
-LAZY = {("ctxarc.cli.main", "get_command"), ("ctxarc", "__getattr__")}
-"""The functions that import when they are called: the table of commands, and the package's door to the library."""
+LAZY = {("ctxarc.cli.main", "get_command"), ("ctxarc", "__getattr__"), ("ctxarc.mcp.server", "_load")}
+"""The functions that import when they are called: the table of commands, the package's door to the library, and the
+server, which answers a client before it loads the operations."""
+PROGRAMS = {"ctxarc.__main__", "ctxarc.mcp.__main__"}
+"""Modules that ``python -m`` runs as a command of the command line."""
+OPENS = {("ctxarc.cli.mcp", "mcp"), ("ctxarc.cli.bench", "bench")}
+"""The commands that open another door, and the layer of that door."""
 
 PROCESSES = {"ctxarc.operations.regex_worker", "ctxarc.operations.cut_worker", "ctxarc.local.__main__"}
 """Modules that are started as processes of their own, and so speak through their stdin and stdout."""
@@ -48,7 +53,7 @@ def layer_of(module: str) -> str:
     """The layer of a module of this package by its dotted name."""
     if module == "ctxarc":
         return "door"
-    if module == "ctxarc.__main__":
+    if module in PROGRAMS:
         return "program"
     part = module.split(".")[1]
     return part if part in BELOW else "base"
@@ -101,7 +106,8 @@ def _arrow(module: str, imported: str) -> Iterator[str]:
         yield f"{layer} imports {top}"
     if top == "ctxarc":
         other = layer_of(imported)
-        if other not in BELOW[layer] and (other != layer or layer == "base"):
+        opens = (module, other) in OPENS
+        if other not in BELOW[layer] and not opens and (other != layer or layer == "base"):
             yield f"{layer} imports {imported}, of {other}"
 
 
@@ -159,6 +165,8 @@ def test_a_module_keeps_to_its_layer(module: str, path: Path) -> None:
         ("ctxarc.operations.cat", "def cat():\n    from ctxarc.preservation import turns"),
         ("ctxarc.operations.cat", "def cat():\n    return importlib.import_module('click')"),
         ("ctxarc.mcp.server", "from ctxarc.cli.output import Output"),
+        ("ctxarc.mcp.server", "def serve():\n    from ctxarc.operations.cat import cat"),
+        ("ctxarc.cli.ls", "from ctxarc.mcp.server import serve"),
         ("ctxarc.cli.ls", "def command():\n    import rich"),
         ("ctxarc.model", "from ctxarc.errors import Refusal"),
         ("ctxarc.errors", "from ctxarc.preservation import turns"),
@@ -180,6 +188,9 @@ def test_a_breach_is_found(module: str, source: str) -> None:
             "ctxarc.cli.ls",
             "import click\nfrom ctxarc import __version__\nfrom ctxarc.operations.ls import ls\nprint(1)",
         ),
+        ("ctxarc.cli.mcp", "from ctxarc.mcp.server import serve"),
+        ("ctxarc.mcp.__main__", "from ctxarc.cli.main import main"),
+        ("ctxarc.mcp.server", "def _load():\n    return importlib.import_module('ctxarc.mcp.session')"),
         ("ctxarc.cli.main", "class Group:\n    def get_command(self):\n        importlib.import_module('x')"),
         ("ctxarc.operations.cat", "from ctxarc.operations.names import check_name\nfrom ctxarc.errors import Refusal"),
         ("ctxarc.auxiliary.vectors", "try:\n    import numpy\nexcept ImportError:\n    numpy = None"),

@@ -34,6 +34,7 @@ COMMANDS = {
     "cat": Entry("ctxarc.cli.cat", "Write raw bytes to stdout, verified."),
     "extract": Entry("ctxarc.cli.extract", "Write transcripts back as files, verified."),
     "find": Entry("ctxarc.cli.find", "Find text or a regular expression, with byte ranges."),
+    "cite": Entry("ctxarc.cli.cite", "Check a quotation against the record."),
     "segment": Entry("ctxarc.cli.segment", "Build and extend indexes of segments."),
     "export": Entry("ctxarc.cli.export", "Export the texts of segments, to be embedded."),
     "attach": Entry("ctxarc.cli.attach", "Store the vectors that your own model made."),
@@ -44,6 +45,7 @@ COMMANDS = {
     "info": Entry("ctxarc.cli.info", "Say what an archive holds and what it costs."),
     "verify": Entry("ctxarc.cli.verify", "Check every byte of an archive."),
     "repack": Entry("ctxarc.cli.repack", "Pack an archive again: smaller, with the same digest."),
+    "bench": Entry("ctxarc.cli.bench", "Measure an archive of your own: JSON, and a page."),
     "demo": Entry("ctxarc.cli.demo", "Show the whole loop on a small built-in transcript."),
 }
 """Every command in the order of ``--help``. A new command is one line here and one file beside this one."""

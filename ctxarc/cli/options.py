@@ -29,15 +29,28 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the two sections."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Global options": []}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None and not isinstance(parameter, click.Argument):
-                sections["Global options" if parameter.name in _GLOBAL else "Options"].append(record)
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+        _write_sections(self, ctx, formatter)
+
+
+class CommandSet(click.Group):
+    """A command that has commands of its own, with its help in the same sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections of options, and the commands."""
+        _write_sections(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def _write_sections(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Global options": []}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None and not isinstance(parameter, click.Argument):
+            sections["Global options" if parameter.name in _GLOBAL else "Options"].append(record)
+    for title, records in sections.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def _merge(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -12,6 +12,7 @@ from ctxarc.operations import (
     address,
     attach,
     cat,
+    cite,
     compare,
     drop_index,
     embed,
@@ -32,6 +33,7 @@ from ctxarc.operations import budget as budget_
 from ctxarc.operations.address import AddressOptions
 from ctxarc.operations.attach import AttachOptions
 from ctxarc.operations.capture import CaptureOptions, capture
+from ctxarc.operations.cite import CiteOptions
 from ctxarc.operations.embed import EmbedOptions
 from ctxarc.operations.export import ExportOptions
 from ctxarc.operations.find import FindOptions
@@ -116,6 +118,10 @@ class Archive:
         given = options or FindOptions(patterns=())
         fields = {name: getattr(given, name) for name in FindOptions.__slots__}
         return find.find(self.path, FindOptions(**fields | {"patterns": (*given.patterns, *patterns)}))
+
+    def cite(self, quote: str | bytes, *, options: CiteOptions | None = None) -> model.CiteResult:
+        """Where a quotation stands, or the nearest place and where it differs."""
+        return cite.cite(self.path, quote, options)
 
     def segment(
         self, *schemes: str, words: bool = True, rebuild: bool = False, lock_wait: float = 10.0
