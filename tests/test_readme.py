@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from archives import store
 
 from ctxarc.cli.main import COMMANDS
 from ctxarc.errors import every_refusal
@@ -144,8 +147,7 @@ def test_other_shell_snippets_parse(text: str) -> None:
 
 
 def test_the_hooks_are_json_and_call_the_command_that_reads_them() -> None:
-    (text,) = blocks("json")
-    hooks = json.loads(text)["hooks"]
+    hooks = next(found["hooks"] for found in map(json.loads, blocks("json")) if "hooks" in found)
     assert set(hooks) == {"Stop", "PreCompact", "SessionEnd"}
     for event in hooks.values():
         ((hook,),) = (entry["hooks"] for entry in event)
@@ -153,8 +155,34 @@ def test_the_hooks_are_json_and_call_the_command_that_reads_them() -> None:
         assert re.fullmatch(r"ctxarc capture \S+ --hook", hook["command"])
 
 
+def registrations() -> list[list[str]]:
+    """The commands by which clients start the server, as the page tells each of three clients."""
+    (toml,) = (tomllib.loads(text)["mcp_servers"]["ctxarc"] for text in blocks("toml"))
+    (other,) = (found["mcpServers"]["ctxarc"] for found in map(json.loads, blocks("json")) if "mcpServers" in found)
+    (typed,) = re.findall(r"^claude mcp add ctxarc -- (.*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    return [shlex.split(typed), [toml["command"], *toml["args"]], [other["command"], *other["args"]]]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_client_that_is_registered_as_shown_reaches_the_archive(number: int, tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="the package mcp is not installed: pip install 'ctxarc[mcp]'")
+    from mcp_client import connected, portal  # noqa: PLC0415 - only where the package is there
+
+    archive = tmp_path / "sessions.ctxa"
+    store(archive, said("user", "09:10:00", "Where is the harbour pilot?").encode() + b"\n")
+    program, *args = registrations()[number]
+    assert (program, args[0]) == ("ctxarc", "mcp")
+    here = [re.sub(r"^(?:~|/home/me)(?:/archives$)?", str(tmp_path), arg) for arg in args[1:]]
+    with portal() as running, connected(running, *here, cwd=tmp_path) as client:
+        named = {} if str(archive) in here else {"archive": "sessions.ctxa"}
+        answer = client.call("context_address", query="harbour pilot", **named)
+        assert [hit["turn"] for hit in answer["hits"]] == [0]
+        assert ("context_capture" in client.tools) == ("--read-only" not in here)
+        assert (len(client.tools) == 5) == ("loop" in here)
+
+
 def test_no_block_goes_untested() -> None:
-    assert {block.language for block in BLOCKS} <= {"console", "python", "sh", "json"}
+    assert {block.language for block in BLOCKS} <= {"console", "python", "sh", "json", "toml"}
     assert README.read_text(encoding="utf-8").count("```") == 2 * len(BLOCKS)
 
 

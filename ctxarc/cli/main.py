@@ -45,6 +45,7 @@ COMMANDS = {
     "info": Entry("ctxarc.cli.info", "Say what an archive holds and what it costs."),
     "verify": Entry("ctxarc.cli.verify", "Check every byte of an archive."),
     "repack": Entry("ctxarc.cli.repack", "Pack an archive again: smaller, with the same digest."),
+    "mcp": Entry("ctxarc.cli.mcp", "Offer the archive to agents, as tools over MCP."),
     "bench": Entry("ctxarc.cli.bench", "Measure an archive of your own: JSON, and a page."),
     "demo": Entry("ctxarc.cli.demo", "Show the whole loop on a small built-in transcript."),
 }
