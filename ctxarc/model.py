@@ -173,6 +173,77 @@ class Stretch(NamedTuple):
     base64: str | None = None
 
 
+class Redaction(NamedTuple):
+    """Bytes of a turn, as it is held, that were replaced in what was printed."""
+
+    start_byte: int
+    end_byte: int
+    rule: str
+
+
+class RedactedStretch(NamedTuple):
+    """A :class:`Stretch` whose secrets are replaced in ``text`` or ``base64``; digests are of the bytes that are held.
+
+    ``redacted`` is the digest of the rules.
+    """
+
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    range_sha256: str
+    cite: str
+    digest_verified: bool
+    redacted: str
+    redactions: tuple[Redaction, ...]
+    text: str | None = None
+    base64: str | None = None
+
+
+class RedactedRow(NamedTuple):
+    """An :class:`ExportRow` whose secrets are replaced in ``text``."""
+
+    id: str
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    text: str
+    redactions: tuple[Redaction, ...]
+
+
+class SecretPlace(NamedTuple):
+    """A place where a secret is likely to stand, as ``scan`` prints it, and never the secret.
+
+    ``fingerprint`` is the beginning of the SHA-256 of its text: equal secrets have the same one. ``complete`` says
+    whether the transcript is held whole: what was left out could not be looked at.
+    """
+
+    transcript: str
+    turn: int
+    start_byte: int
+    end_byte: int
+    turn_sha256: str
+    digest_verified: bool
+    cite: str
+    complete: bool
+    rule: str
+    description: str
+    bytes: int
+    fingerprint: str
+
+
+class SecretCount(NamedTuple):
+    """How many places of secrets a transcript has, and how many by each rule, as ``scan --count`` prints it."""
+
+    transcript: str
+    secrets: int
+    rules: dict[str, int]
+    complete: bool
+
+
 class Hit(NamedTuple):
     """A place where a pattern stands. ``text`` is an excerpt of at most 200 characters around it.
 

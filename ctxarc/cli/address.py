@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -13,19 +13,21 @@ from ctxarc.cli.arguments import LONGEST, InWords, Seconds, archive_argument, as
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
+from ctxarc.cli.redaction import Place, RedactingCommand, note_redactions, redact_option, redactor_of
 from ctxarc.cli.terminal import columns, fit, plural
 from ctxarc.errors import BadUsage, NoSuchSource
 from ctxarc.model import AddressHit, AddressResult, as_json
 from ctxarc.operations.address import BUDGET_SECONDS, AddressOptions, address
 from ctxarc.operations.ls import names
 from ctxarc.operations.query_vectors import Query, read_queries
+from ctxarc.operations.redacted_hits import redacted_hits
 from ctxarc.preservation.files import named_faults
 
 _EXCERPT = 300
 """Characters of a text that a line shows where no terminal's width says how many."""
 
 
-@click.command("address", cls=Command)
+@click.command("address", cls=RedactingCommand)
 @archive_argument
 @click.argument("question", required=False, type=as_utf8)
 @click.option("--vector", metavar="FILE", help="Ask by the vector, or vectors, in FILE; - is stdin.")
@@ -67,6 +69,7 @@ _EXCERPT = 300
     "--exec", "program", type=as_utf8, metavar="PROGRAM", help="That model's program, as `ctxarc embed` runs it."
 )
 @click.option("--key-env", metavar="NAME", help="The variable with the server's key.")
+@redact_option
 @common_options
 def command(
     out: Output,
@@ -88,6 +91,7 @@ def command(
     server: str | None,
     program: str | None,
     key_env: str | None,
+    redact: str | None,
 ) -> int:
     """Find the places that answer a question.
 
@@ -123,14 +127,38 @@ def command(
         budget=budget,
     )
     several = not out.json and len(names(archive)) > 1
-    for result in address(archive, options):
-        if out.json:
-            out.object(as_json(result))
-        elif not out.quiet:
-            _print(out, result, several=several)
+    results = address(archive, options)
+    if redact is not None:
+        _redacted(out, archive, results, redact, several=several)
+    else:
+        for result in results:
+            if out.json:
+                out.object(as_json(result))
+            elif not out.quiet:
+                _print(out, result, several=several)
     if not out.json:
         note_incomplete(out, archive, [transcript] if transcript else [])
     return 0
+
+
+def _redacted(out: Output, archive: Path, results: Iterator[AddressResult], redact: str, *, several: bool) -> None:
+    """Print the results with secrets replaced, and say which."""
+    places: list[Place] = []
+    with redactor_of(redact) as redactor:
+        for each in results:
+            result, replaced = redacted_hits(archive, each, redactor)
+            if out.json:
+                fields = as_json(result) | {"redacted": redactor.digest}
+                for hit, redactions in zip(fields["hits"], replaced, strict=True):
+                    hit["redactions"] = as_json(redactions)
+                out.object(fields)
+                continue
+            if not out.quiet:
+                _print(out, result, several=several)
+            pairs = zip(result.hits, replaced, strict=True)
+            places += [Place(hit.transcript, hit.turn, redactions) for hit, redactions in pairs]
+    if not out.json:
+        note_redactions(out, places, several=several)
 
 
 def _embedded(archive: Path, question: str, reach: dict[str, str | None], **choice: str | None) -> list[Query]:

@@ -10,19 +10,22 @@ import click
 
 from ctxarc.cli.arguments import InWords, SomePath, archive_argument
 from ctxarc.cli.incomplete import note_incomplete
-from ctxarc.cli.options import Command, common_options
+from ctxarc.cli.options import common_options
 from ctxarc.cli.output import Output, to_json
+from ctxarc.cli.redaction import Place, RedactingCommand, note_redactions, redact_option, redactor_of
 from ctxarc.cli.terminal import plural
 from ctxarc.errors import BadUsage
-from ctxarc.model import ExportHeader, ExportRow, as_json
-from ctxarc.operations.export import METHODS, PROJECTIONS, ExportOptions, batch_request, export
+from ctxarc.model import ExportHeader, ExportRow, RedactedRow, as_json
+from ctxarc.operations.export import METHODS, PROJECTIONS, ExportOptions, batch_request, export, export_redacted
+from ctxarc.operations.ls import names
+from ctxarc.operations.redact import Redactor
 from ctxarc.operations.vectors_out import export_vectors
 
 _BATCH_LIMIT = 50_000
 """Requests that OpenAI's batch endpoint takes in one file."""
 
 
-@click.command("export", cls=Command)
+@click.command("export", cls=RedactingCommand)
 @archive_argument
 @click.option("--scheme", metavar="SCHEME", help="Export segments of SCHEME; without it, of the only index there is.")
 @click.option("--sample", type=int, metavar="N", help="Export N rows only.")
@@ -51,6 +54,7 @@ _BATCH_LIMIT = 50_000
     help="A header and a row a segment (ndjson, unless said), or requests for OpenAI's batch endpoint.",
 )
 @click.option("--model", metavar="MODEL", help="The model that openai-batch asks for.")
+@redact_option
 @common_options
 def command(
     out: Output,
@@ -66,6 +70,7 @@ def command(
     projection: str | None,
     form: str,
     model: str | None,
+    redact: str | None,
 ) -> int:
     """Export the texts of segments, to be embedded.
 
@@ -85,7 +90,7 @@ def command(
     if (vectors is not None and not missing) != (output is not None):
         raise BadUsage("--vectors FINGERPRINT without --missing and -o FILE go together")
     if vectors is not None and output is not None:
-        if sample is not None or distinct or projection or model:
+        if sample is not None or distinct or projection or model or redact is not None:
             raise BadUsage("vectors are given back as they are, all of them; only --scheme goes with that")
         return _give_back(out, archive, scheme, vectors, output)
     options = ExportOptions(
@@ -98,19 +103,49 @@ def command(
         missing=missing,
         vectors=vectors,
     )
-    lines = export(archive, options)
-    header = cast("ExportHeader", next(lines))
-    rows = cast("Iterator[ExportRow]", lines)
+    if redact is not None:
+        with redactor_of(redact) as redactor:
+            _redacted(out, archive, options, redactor, model)
+    else:
+        lines = export(archive, options)
+        header = cast("ExportHeader", next(lines))
+        _write(out, header, as_json(header), cast("Iterator[ExportRow]", lines), model)
+    note_incomplete(out, archive, [])
+    return 0
+
+
+def _write(
+    out: Output,
+    header: ExportHeader,
+    fields: dict[str, object],
+    rows: Iterator[ExportRow] | Iterator[RedactedRow],
+    model: str | None,
+) -> None:
     if model is not None:
         for row in rows:
             out.write((to_json(batch_request(row, model)) + "\n").encode())
         _note_batch(out, header)
     else:
-        out.object(as_json(header))
+        out.object(fields)
         for row in rows:
-            out.write((to_json(row._asdict()) + "\n").encode())
-    note_incomplete(out, archive, [])
-    return 0
+            fields = row._asdict() if isinstance(row, ExportRow) else as_json(row)
+            out.write((to_json(fields) + "\n").encode())
+
+
+def _redacted(out: Output, archive: Path, options: ExportOptions, redactor: Redactor, model: str | None) -> None:
+    """Export the same with secrets replaced, and say which."""
+    places: list[Place] = []
+    lines = export_redacted(archive, options, redactor=redactor)
+    header = cast("ExportHeader", next(lines))
+
+    def rows() -> Iterator[RedactedRow]:
+        for row in cast("Iterator[RedactedRow]", lines):
+            if row.redactions:
+                places.append(Place(row.transcript, row.turn, row.redactions))
+            yield row
+
+    _write(out, header, as_json(header) | {"redacted": redactor.digest}, rows(), model)
+    note_redactions(out, places, several=len(names(archive)) > 1)
 
 
 def _give_back(out: Output, archive: Path, scheme: str | None, vectors: str, output: Path) -> int:

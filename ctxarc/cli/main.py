@@ -42,6 +42,7 @@ COMMANDS = {
     "address": Entry("ctxarc.cli.address", "Find the places that answer a question."),
     "relate": Entry("ctxarc.cli.relate", "Derive the edges between turns that records state."),
     "relations": Entry("ctxarc.cli.relations", "List the edges of a turn, with their basis."),
+    "scan": Entry("ctxarc.cli.scan", "List places where secrets are likely to stand."),
     "info": Entry("ctxarc.cli.info", "Say what an archive holds and what it costs."),
     "verify": Entry("ctxarc.cli.verify", "Check every byte of an archive."),
     "repack": Entry("ctxarc.cli.repack", "Pack an archive again: smaller, with the same digest."),

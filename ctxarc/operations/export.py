@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxarc.auxiliary.projection import PROJECTION, RAW, raw_view, views
 from ctxarc.auxiliary.vectors.corpus import corpora
 from ctxarc.errors import BadUsage
-from ctxarc.model import ByteRange, Coverage, ExportHeader, ExportRow, as_json
+from ctxarc.model import ByteRange, Coverage, ExportHeader, ExportRow, RedactedRow, as_json
 from ctxarc.operations.corpora import pick
 from ctxarc.operations.indexes import choose
 from ctxarc.operations.segment_ids import segment_id
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ctxarc.auxiliary.segments.index import Index
+    from ctxarc.operations.redact import Redactor
     from ctxarc.preservation.record import Turn
 
 KIND = "ctxarc-export"
@@ -78,6 +79,23 @@ def export(archive: Path, options: ExportOptions | None = None) -> Iterator[Expo
         picked = job.picked()
         yield job.header(archive, picked)
         yield from job.rows(picked)
+
+
+def export_redacted(
+    archive: Path, options: ExportOptions | None = None, *, redactor: Redactor
+) -> Iterator[ExportHeader | RedactedRow]:
+    """The same as :func:`export` with secrets replaced in the texts, under a projection of another name.
+
+    With ``distinct`` each different text of the record is exported once, as ``attach`` knows them without the rules.
+    """
+    options = options or ExportOptions()
+    _check(options)
+    with Record(archive) as record:
+        job = _Job(record, choose(record, options.scheme), options)
+        picked = job.picked()
+        yield job.header(archive, picked, redactor.projection(options.projection))
+        for row in job.rows(picked, redactor):
+            yield RedactedRow(*row, redactions=redactor.last.within(row.start_byte, row.end_byte))
 
 
 def _check(options: ExportOptions) -> None:
@@ -144,8 +162,13 @@ class _Job:
             wanted += bytes(span not in there for span in zip([0, *ends], ends, strict=False))
         return wanted
 
-    def _views(self, turn: Turn, ends: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+    def _views(
+        self, turn: Turn, ends: Sequence[int], redactor: Redactor | None = None
+    ) -> Iterator[tuple[int, int, str]]:
         raw = bytes(self.record.turn_bytes(turn.object))
+        if redactor:
+            yield from redactor.turn(raw).views(ends, raw=self.options.projection == RAW)
+            return
         if self.options.projection == PROJECTION:
             yield from views(raw, ends)
             return
@@ -180,7 +203,7 @@ class _Job:
                 firsts.append(len(firsts) if is_left_out else places.setdefault(name, len(firsts)))
         return firsts
 
-    def header(self, archive: Path, picked: _Picked) -> ExportHeader:
+    def header(self, archive: Path, picked: _Picked, projection: str | None = None) -> ExportHeader:
         """The first line."""
         states = list(self.view.states())
         omitted: tuple[ByteRange, ...] = self.view.omitted(states[0]) if len(states) == 1 else ()
@@ -196,7 +219,7 @@ class _Job:
             archive_digest=self.record.head.root.hex(),
             scheme=self.index.scheme,
             parameters=self.index.parameters,
-            projection=options.projection,
+            projection=projection or options.projection,
             segments=picked.rows,
             segments_in_index=self.total,
             distinct=options.distinct,
@@ -241,7 +264,7 @@ class _Job:
             last_turn=held[-1] if held else None,
         )
 
-    def rows(self, picked: _Picked) -> Iterator[ExportRow]:
+    def rows(self, picked: _Picked, redactor: Redactor | None = None) -> Iterator[ExportRow]:
         """The rows."""
         numbers = None if picked.numbers is None else iter(picked.numbers)
         wanted = -1 if numbers is None else next(numbers, -1)
@@ -251,7 +274,7 @@ class _Job:
                 number += len(ends)
                 continue
             digest = turn.digest.hex()
-            for start, end, text in self._views(turn, ends):
+            for start, end, text in self._views(turn, ends, redactor):
                 if numbers is None or number == wanted:
                     yield ExportRow(segment_id(digest, start, end), name, turn.number, start, end, digest, text)
                     wanted = -1 if numbers is None else next(numbers, -1)
@@ -279,7 +302,7 @@ def drawn(size: int, wanted: int, seed: int) -> array[int]:
     return chosen
 
 
-def batch_request(row: ExportRow, model: str) -> dict[str, object]:
+def batch_request(row: ExportRow | RedactedRow, model: str) -> dict[str, object]:
     """A row as a line of the file that OpenAI's batch endpoint takes for embeddings."""
     body = {"model": model, "input": row.text, "encoding_format": "float"}
     return {"custom_id": row.id, "method": "POST", "url": "/v1/embeddings", "body": body}

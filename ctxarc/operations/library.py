@@ -25,6 +25,7 @@ from ctxarc.operations import (
     relate,
     relations,
     repack,
+    scan,
     segment,
     show,
     verify,
@@ -38,6 +39,7 @@ from ctxarc.operations.embed import EmbedOptions
 from ctxarc.operations.export import ExportOptions
 from ctxarc.operations.find import FindOptions
 from ctxarc.operations.repack import REPACK_LEVEL
+from ctxarc.operations.scan import ScanOptions
 from ctxarc.operations.sources import discover
 from ctxarc.operations.vector_inputs.files import open_vectors, read_export
 from ctxarc.preservation.record import check_mark, is_vacant
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
     from ctxarc import model
     from ctxarc.operations.query_vectors import Query
+    from ctxarc.operations.redact import Redactor
 
 
 def open_archive(path: str | os.PathLike[str], *, create: bool = False) -> Archive:
@@ -112,6 +115,16 @@ class Archive:
     def stretches(self, *addresses: str, span: str | None = None, at: int | None = None) -> Iterator[model.Stretch]:
         """The bytes at ``addresses`` with their digests and citations, as data."""
         return cat.cat_rows(self.path, addresses, span=span, at=at)
+
+    def redacted(
+        self, *addresses: str, redactor: Redactor, span: str | None = None, at: int | None = None
+    ) -> Iterator[tuple[model.RedactedStretch, bytes]]:
+        """The same with secrets replaced, and beside each row the bytes that are shown of it."""
+        return cat.cat_redacted(self.path, addresses, redactor=redactor, span=span, at=at)
+
+    def scan(self, options: ScanOptions | None = None) -> Iterator[model.SecretPlace]:
+        """Where secrets are likely to stand, without the secrets."""
+        return scan.scan(self.path, options)
 
     def find(self, *patterns: str, options: FindOptions | None = None) -> Iterator[model.Hit]:
         """Where any of ``patterns`` stands; with ``options``, whose patterns are looked for too, more can be said."""

@@ -226,8 +226,9 @@ class Segments:
             texts = [raw_view(turn[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
         else:
             texts = [text for _, _, text in views(turn, ends)]
+        cut = None if projection.redacted else projection.cut  # another text was cut, of which these tell nothing
         for text in texts:
-            yield blake2b(text[: projection.cut].encode(), digest_size=16).digest()
+            yield blake2b(text[:cut].encode(), digest_size=16).digest()
 
 
 def _ordered(given: Given, keys: array[int]) -> Placed:
