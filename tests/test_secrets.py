@@ -251,7 +251,7 @@ def test_no_archive_and_no_file_of_rules(path: Path, tmp_path: Path) -> None:
 PIECES = [*KEYS.values(), *NEAR, " ", "\n", '"', "\\", "é", "漢", "token=", "\u2028"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(parts=st.lists(st.sampled_from(PIECES), max_size=12), ascii_only=st.booleans())
 def test_no_secret_that_is_found_is_shown(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], *, ascii_only: bool
@@ -262,7 +262,8 @@ def test_no_secret_that_is_found_is_shown(
     found = [turn[each.start_byte : each.end_byte] for each in scan(path)]
     with Redactor(DEFAULT_RULES) as redactor:
         ((row, shown),) = cat_redacted(path, ["0"], redactor=redactor)
-    assert not any(secret in shown for secret in found)
+    for secret in found:  # the same text behind other letters is no key, and stays
+        assert shown.count(secret) <= turn.count(secret) - found.count(secret)
     assert bool(found) == bool(row.redactions)
     assert found or shown == turn
     json.loads(shown)

@@ -39,7 +39,7 @@ def command(
       ctxarc cat work.ctxa > session.jsonl    the whole transcript
       ctxarc cat work.ctxa 42:10-90           bytes 10 to 89 of turn 42
       ctxarc cat work.ctxa --range 0-65536    the first 64 KiB
-      ctxarc cat work.ctxa 42 --redact        turn 42 without its keys and passwords
+      ctxarc cat work.ctxa 42 --redact        turn 42 without its secrets
     """  # noqa: D301 - click reads the control character as "keep these lines"
     if span is not None and len(address) > 1:
         raise BadUsage("--range is a range of one transcript; name it with NAME#, and nothing else")

@@ -33,9 +33,9 @@ _BATCH_LIMIT = 50_000
     "--method",
     type=click.Choice(METHODS),
     default=METHODS[0],
-    help="Choose the sample evenly over the record (spread, unless said) or at random.",
+    help="Sample evenly (spread), or at random.",
 )
-@click.option("--seed", type=int, metavar="N", help="Draw the random sample number N; 0 unless said.")
+@click.option("--seed", type=int, metavar="N", help="Seed of a random sample; 0 unless said.")
 @click.option("--missing", is_flag=True, help="Export segments that have no vector only.")
 @click.option("--vectors", metavar="FINGERPRINT", help="Of these vectors; without --missing: give them back.")
 @click.option("-o", "--output", type=SomePath(), metavar="FILE", help="Write those vectors to FILE, as .npy.")

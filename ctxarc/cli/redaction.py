@@ -33,7 +33,7 @@ redact_option = click.option(
     "redact",
     type=as_utf8,
     metavar="[=RULES]",
-    help="Replace secrets, found by the rules in the file RULES; by those built in where none is given.",
+    help="Replace secrets, by the rules in RULES, or by those built in.",
 )
 
 
