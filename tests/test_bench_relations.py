@@ -148,6 +148,7 @@ def test_the_page_and_the_file_say_what_was_measured(archive: Path, tmp_path: Pa
     for each in [*written["kinds"], written["all"]]:
         measured = each["cosine"]
         assert f"{measured['mean']:.4f} ± {measured['sd']:.4f}" in text
+    assert "<td>5 to 8</td><td>0</td><td>0</td><td>1</td>" in text
     assert written["source"]["archive_digest"] in text
     assert not re.search(r"(?:src|href)=|url\(|@import|<script", text)
 

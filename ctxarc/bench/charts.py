@@ -28,7 +28,7 @@ def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
 
 
 def columns(title: str, labels: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """Groups of upright bars, one a label; each series has a colour of its own, named in a legend."""
+    """Groups of upright bars, one a label, to be read beside a table; a legend names the colour of each series."""
     most = max((value for _, values in series for value in values), default=0.0) or 1.0
     slot = _WIDTH / max(len(labels), 1)
     width = min(slot * 0.8 / max(len(series), 1), 28)
@@ -46,11 +46,6 @@ def columns(title: str, labels: Sequence[str], series: Sequence[tuple[str, Seque
                 f'<rect class="s{number}" x="{left + number * width:.1f}" y="{top:.1f}" width="{width - 1:.1f}" '
                 f'height="{height:.1f}"/>'
             )
-            if values[at]:
-                parts.append(
-                    f'<text class="tick" x="{left + (number + 0.5) * width:.1f}" y="{top - 3:.1f}" '
-                    f'text-anchor="middle">{values[at]:g}</text>'
-                )
     return _svg(title, _GROUP_HEIGHT + 48, "".join([*_legend([name for name, _ in series]), *parts]))
 
 

@@ -25,7 +25,7 @@ font-variant-numeric:tabular-nums}caption{text-align:left;color:var(--dim);paddi
 border-bottom:1px solid var(--rule);text-align:right;white-space:nowrap}th:first-child,td:first-child{text-align:left}
 figure{margin:1rem 0}figcaption{color:var(--dim);font-size:14px}
 svg{width:100%;height:auto;max-width:40rem;display:block}
-.label{fill:var(--ink);font:12px system-ui,sans-serif}.value,.tick{fill:var(--dim);font:11px system-ui,sans-serif}
+.label{fill:var(--ink);font:12px system-ui,sans-serif}.value{fill:var(--dim);font:11px system-ui,sans-serif}
 .bar,.s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:var(--c)}
 """
 
@@ -92,17 +92,26 @@ def _relations(result: dict[str, Any]) -> str:
         for each in rows
     ]
     parts = ["<h2>Relations</h2>", table("Edges by kind; reach in turns", head, cells)]
-    spans = [each["reach"] for each in result["kinds"]]
-    longest: list[dict[str, Any]] = max(spans, key=len, default=[])
-    if longest:
-        labels = [f"{each['from']:,}" + (f"-{each['to']:,}" if each["to"] > each["from"] else "") for each in longest]
-        series = [
-            (each["kind"], [bin_["edges"] for bin_ in each["reach"]] + [0] * (len(longest) - len(each["reach"])))
-            for each in result["kinds"]
-        ]
-        chart = charts.columns("How far edges reach", labels, series)
-        parts.append(figure(chart, "How many edges reach how many turns back"))
-    return "".join(parts) + _closeness(result, rows)
+    return "".join([*parts, *_reach(result)]) + _closeness(result, rows)
+
+
+def _reach(result: dict[str, Any]) -> list[str]:
+    """How far edges reach: a chart of the shares of each kind, and a table of the numbers."""
+    longest: list[dict[str, Any]] = max((each["reach"] for each in result["kinds"]), key=len, default=[])
+    if not longest:
+        return []
+    series = [
+        (each["kind"], [bin_["edges"] for bin_ in each["reach"]] + [0] * (len(longest) - len(each["reach"])))
+        for each in result["kinds"]
+    ]
+    shares = [(kind, [number / (sum(numbers) or 1) for number in numbers]) for kind, numbers in series]
+    chart = charts.columns("How far edges reach", [f"{bin_['from']:,}" for bin_ in longest], shares)
+    labels = [f"{each['from']:,}" + (f" to {each['to']:,}" if each["to"] > each["from"] else "") for each in longest]
+    rows = [(label, *(numbers[at] for _, numbers in series)) for at, label in enumerate(labels)]
+    return [
+        figure(chart, "The share of each kind's edges that reach so many turns back, up to the next column"),
+        table("Edges by their reach, in turns", ("reach", *(kind for kind, _ in series)), rows),
+    ]
 
 
 def _closeness(result: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
