@@ -164,4 +164,8 @@ def test_a_folder_that_cannot_be_written_is_refused(archive: Path, tmp_path: Pat
     done = run("bench", "relations", archive, "--out", tmp_path / "file", "--json")
     assert done.returncode == 6
     assert b"Traceback" not in done.stderr
+    before = files_of(archive)
+    inside = one(run("bench", "relations", archive, "--out", archive / "out", "--json"))
+    assert inside["refusal"]["code"] == "USAGE"
+    assert files_of(archive) == before
     assert run("bench", "relations", tmp_path / "none", "--json").returncode == 5

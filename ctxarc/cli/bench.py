@@ -17,6 +17,7 @@ from ctxarc.cli.options import Command, CommandSet, common_options, global_optio
 from ctxarc.cli.output import Output, printable
 from ctxarc.cli.terminal import table
 from ctxarc.errors import NoSuchSource, WouldOverwrite
+from ctxarc.operations.extract import check_no_archive
 from ctxarc.preservation.files import named_faults
 
 source_argument = click.argument("source", type=SomePath())
@@ -54,6 +55,7 @@ def relations_command(out: Output, source: Path, vectors: str | None, folder: Pa
     \b
       ctxarc bench relations work.ctxa --out results
     """  # noqa: D301 - click reads the control character as "keep these lines"
+    _check(folder)
     with archive_of(source) as archive:
         result = relations.measure(archive, fingerprint=vectors)
     return _finish(out, result, folder, "relations", _print_relations)
@@ -85,10 +87,17 @@ def retrieval_command(
     """  # noqa: D301 - click reads the control character as "keep these lines"
     if not questions.is_file():
         raise NoSuchSource(f"{questions}: no such file", source=str(questions))
+    _check(folder)
     with archive_of(source) as archive:
         asked = read_questions(questions, archive)
         result = retrieval.measure(archive, asked, schemes=schemes, graph=graph, tell=out.note)
     return _finish(out, result, folder, "retrieval", _print_retrieval)
+
+
+def _check(folder: Path | None) -> None:
+    """Refuse a place for results before anything is measured."""
+    if folder is not None:
+        check_no_archive(folder, "--out DIR")
 
 
 def _finish(out: Output, result: dict[str, Any], folder: Path | None, name: str, show: Any) -> int:  # noqa: ANN401

@@ -21,7 +21,7 @@ _PROBLEMS = {
     "ambiguous": "{} to such an id, which joins nothing",
     "missing_parents": "{} that no turn has the id of",
     "missing_calls": "{} whose call no turn makes",
-    "own_parents": "{} that {is_} their own parent",
+    "own_parents": "{} that {is_} {its} own parent",
     "later_targets": "{} to a later turn",
     "turns_in_cycles": "{} in a cycle of parents",
 }
@@ -69,7 +69,9 @@ def _print(out: Output, result: RelateResult) -> None:
     out.line(f"turns    {result.turns:,}{read}: {_dialects(result)}")
     for name, count in result.problems.items():
         if count:
-            said = _PROBLEMS[name].format(plural(count, _COUNTED[name]), is_="is" if count == 1 else "are")
+            said = _PROBLEMS[name].format(
+                plural(count, _COUNTED[name]), is_="is" if count == 1 else "are", its="its" if count == 1 else "their"
+            )
             out.line(out.paint(f"odd      {said}", "yellow"))
     if result.common_paths:
         out.line(f"paths    {plural(result.paths_in_too_many_turns, 'path')} in too many turns to join any two:")

@@ -52,7 +52,7 @@ def _check(targets: Sequence[Path], directory: Path) -> None:
         _check_encoding(target)
     folders = {folder: target for target in targets for folder in target.parents}
     for folder in sorted({directory, *(target.parent for target in targets)}):
-        _check_no_archive(folder)
+        check_no_archive(folder)
     for folder in sorted(folders):
         if os.path.lexists(folder) and not folder.is_dir():
             message = f"{folder} is there already, and is no directory to write in; nothing was written"
@@ -66,13 +66,13 @@ def _check(targets: Sequence[Path], directory: Path) -> None:
             raise WouldOverwrite(f"{target} is there already; nothing was written", path=str(target))
 
 
-def _check_no_archive(folder: Path) -> None:
+def check_no_archive(folder: Path, option: str = "-C DIR") -> None:
     """Refuse a directory that is an archive or lies in one: whatever reads leaves archives as they are."""
     real = Path(os.path.realpath(folder))  # which takes loops of links as they are
     for place in (real, *real.parents):
         if os.path.lexists(place / "CTXA") and os.path.lexists(place / "HEAD"):
-            message = f"{folder}: lies in the archive {place}, and extract writes nothing into an archive"
-            raise BadUsage(message, hint="name a directory outside of it with -C DIR", path=str(folder))
+            message = f"{folder}: lies in the archive {place}, and what reads writes nothing into an archive"
+            raise BadUsage(message, hint=f"name a directory outside of it with {option}", path=str(folder))
 
 
 def _check_encoding(target: Path) -> None:
