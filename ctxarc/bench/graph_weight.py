@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from ctxarc.auxiliary.edges.joining import KINDS, join
-from ctxarc.auxiliary.edges.statements import stated
+from ctxarc.auxiliary.edges.joining import KINDS
 from ctxarc.bench.scores import FIRST, Place, rank_of, scores_of, summary
+from ctxarc.operations.graph import derived
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 
@@ -36,10 +36,9 @@ class Neighbours:
         with Record(archive) as record:
             for state in View(record).states():
                 name = state.name.decode()
-                turns = list(record.turns(state))
+                graph, turns = derived(record, state)
                 self.lengths |= {(name, turn.number): turn.length for turn in turns}
-                found = [(turn.number, stated(bytes(record.turn_bytes(turn.object))).statements) for turn in turns]
-                for edge in join(found, state.turns).edges:
+                for edge in graph.edges:
                     ends = (name, edge.source), (name, edge.target)
                     self.by_kind[edge.kind][ends[0]].add(ends[1])
                     self.by_kind[edge.kind][ends[1]].add(ends[0])

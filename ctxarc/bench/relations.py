@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ctxarc.auxiliary.edges.joining import KINDS, Edge, join
-from ctxarc.auxiliary.edges.statements import Statement, stated
+from ctxarc.auxiliary.edges.joining import KINDS, Edge
 from ctxarc.bench.subject import described, need_numpy, surroundings
 from ctxarc.errors import Ambiguous, NoSuchVectors
 from ctxarc.operations.corpora import pick
+from ctxarc.operations.graph import derived
 from ctxarc.operations.scope import WHOLE_TURNS
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
@@ -72,12 +72,8 @@ def measure(archive: Path, *, fingerprint: str | None = None) -> dict[str, Any]:
 
 
 def _conversation(record: Record, state: State) -> Conversation:
-    objects: dict[int, int] = {}
-    found: list[tuple[int, Sequence[Statement]]] = []
-    for turn in record.turns(state):
-        objects[turn.number] = turn.object
-        found.append((turn.number, stated(bytes(record.turn_bytes(turn.object))).statements))
-    return Conversation(objects, join(found, state.turns).edges)
+    graph, turns = derived(record, state)
+    return Conversation({turn.number: turn.object for turn in turns}, graph.edges)
 
 
 def _vectors(archive: Path, record: Record, fingerprint: str | None) -> dict[str, Any]:

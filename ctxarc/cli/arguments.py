@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
+
+from ctxarc.errors import BadUsage
 
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(\d+) ?(?:([kmgt])(i?b)?|b?)", re.IGNORECASE | re.ASCII)
@@ -27,6 +30,24 @@ def number_of_bytes(text: str) -> int:
 def as_utf8(text: str) -> str:
     """Text to compare with what is held: UTF-8 as it was typed, whatever the locale; other bytes are surrogates."""
     return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+def program_of(line: str | None) -> tuple[str, ...]:
+    """A program and its arguments, as a shell would part them.
+
+    Raises:
+        BadUsage: they cannot be parted, or there are none.
+
+    """
+    if line is None:
+        return ()
+    try:
+        found = tuple(shlex.split(line))
+    except ValueError as error:
+        raise BadUsage(f"--exec {line!r}: {error}") from error
+    if not found:
+        raise BadUsage("--exec '' is no program")
+    return found
 
 
 class InWords(click.Option):
@@ -79,4 +100,15 @@ lock_wait_option = click.option(
     default=10.0,
     metavar="SECONDS",
     help="Wait so long for another writer; 10 unless said.",
+)
+transcripts_option = click.option(
+    "--transcript", "only", multiple=True, type=as_utf8, metavar="NAME", help="Look in NAME only; repeatable."
+)
+time_limit_option = click.option(
+    "--time-limit",
+    cls=InWords,
+    type=Seconds(min=0, min_open=True, max=LONGEST),
+    default=10.0,
+    metavar="SECONDS",
+    help="End an expression that takes longer; 10 unless said.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from ctxarc.cli.terminal import table
 from ctxarc.errors import NoSuchSource, WouldOverwrite
 from ctxarc.operations.extract import check_no_archive
 from ctxarc.preservation.files import named_faults
+
+_Show = Callable[[Output, dict[str, Any]], None]
+"""Prints a result as a table."""
 
 source_argument = click.argument("source", type=SomePath())
 out_option = click.option(
@@ -100,7 +104,7 @@ def _check(folder: Path | None) -> None:
         check_no_archive(folder, "--out DIR")
 
 
-def _finish(out: Output, result: dict[str, Any], folder: Path | None, name: str, show: Any) -> int:  # noqa: ANN401
+def _finish(out: Output, result: dict[str, Any], folder: Path | None, name: str, show: _Show) -> int:
     """Write what was asked for, and print the result."""
     if folder is not None:
         with named_faults(folder):

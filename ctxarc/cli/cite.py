@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option, transcripts_option
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, one_line, printable
@@ -37,9 +37,7 @@ _LONG = 300
     metavar="N",
     help=f"List N places; {PLACES} unless said.",
 )
-@click.option(
-    "--transcript", "only", multiple=True, type=as_utf8, metavar="NAME", help="Look in NAME only; repeatable."
-)
+@transcripts_option
 @at_option
 @common_options
 def command(out: Output, archive: Path, quote: str, max_count: int, only: tuple[str, ...], at: int | None) -> int:

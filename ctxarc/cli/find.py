@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import LONGEST, InWords, Seconds, archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import InWords, archive_argument, as_utf8, at_option, time_limit_option, transcripts_option
 from ctxarc.cli.excerpts import marked, marker, spans
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
@@ -17,7 +17,6 @@ from ctxarc.model import Hit, as_json
 from ctxarc.operations.find import FindOptions, count, find
 from ctxarc.operations.ls import names
 
-_TIME_LIMIT = 10.0
 _LEAST_NAME = 12
 
 
@@ -40,18 +39,9 @@ _LEAST_NAME = 12
 @click.option(
     "-e", "--pattern", "more", multiple=True, type=as_utf8, metavar="PATTERN", help="Look for PATTERN too; repeatable."
 )
-@click.option(
-    "--transcript", "only", multiple=True, type=as_utf8, metavar="NAME", help="Look in NAME only; repeatable."
-)
+@transcripts_option
 @at_option
-@click.option(
-    "--time-limit",
-    cls=InWords,
-    type=Seconds(min=0, min_open=True, max=LONGEST),
-    default=_TIME_LIMIT,
-    metavar="SECONDS",
-    help="End an expression that takes longer; 10 unless said.",
-)
+@time_limit_option
 @common_options
 def command(
     out: Output,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 
 import click
 
 from ctxarc.cli import sources
-from ctxarc.cli.arguments import SomePath
+from ctxarc.cli.arguments import SomePath, program_of
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output
 from ctxarc.errors import BadUsage, MissingPackage, NoSuchSource
@@ -70,7 +69,7 @@ def command(
         read_only=read_only,
         tools=tools,
         servers=server,
-        program=_program(program),
+        program=program_of(program),
     )
     _check_archive(settings)
     serve(settings)
@@ -90,15 +89,3 @@ def _check_archive(settings: Settings) -> None:
     if not Path(archive).is_relative_to(root):
         message = f"{settings.archive} is not below {root}, which --root names"
         raise BadUsage(message, hint="leave --root out, or name the directory that the archive is in")
-
-
-def _program(line: str | None) -> tuple[str, ...]:
-    if line is None:
-        return ()
-    try:
-        found = tuple(shlex.split(line))
-    except ValueError as error:
-        raise BadUsage(f"--exec {line!r}: {error}") from error
-    if not found:
-        raise BadUsage("--exec '' is no program")
-    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -11,7 +10,7 @@ from urllib.request import getproxies
 
 import click
 
-from ctxarc.cli.arguments import LONGEST, InWords, Seconds, as_utf8
+from ctxarc.cli.arguments import LONGEST, InWords, Seconds, as_utf8, program_of
 from ctxarc.errors import BadUsage
 from ctxarc.operations.models.http import is_loopback
 from ctxarc.operations.models.opening import SERVERS, ModelOptions
@@ -75,24 +74,6 @@ def reached(
         key=key_of(key_env, server),
         proxies=getproxies(),
     )
-
-
-def program_of(line: str | None) -> tuple[str, ...]:
-    """A program and its arguments, as a shell would part them.
-
-    Raises:
-        BadUsage: they cannot be parted, or there are none.
-
-    """
-    if line is None:
-        return ()
-    try:
-        found = tuple(shlex.split(line))
-    except ValueError as error:
-        raise BadUsage(f"--exec {line!r}: {error}") from error
-    if not found:
-        raise BadUsage("--exec '' is no program")
-    return found
 
 
 def key_of(variable: str | None, server: str | None) -> str | None:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from ctxarc.cli.arguments import LONGEST, InWords, Seconds, SomePath, archive_argument, as_utf8, at_option
+from ctxarc.cli.arguments import SomePath, archive_argument, at_option, time_limit_option, transcripts_option
 from ctxarc.cli.incomplete import note_incomplete
 from ctxarc.cli.options import Command, common_options
 from ctxarc.cli.output import Output, printable
 from ctxarc.cli.terminal import plural
 from ctxarc.model import SecretPlace, as_json
-from ctxarc.operations.detecting import TIME_LIMIT
 from ctxarc.operations.ls import names
 from ctxarc.operations.redact import read_rules
 from ctxarc.operations.scan import ScanOptions, scan, scan_count
@@ -26,19 +25,10 @@ from ctxarc.operations.scan import ScanOptions, scan, scan_count
     metavar="FILE",
     help="Look by the rules in FILE (TOML, as gitleaks'), not those built in.",
 )
-@click.option(
-    "--transcript", "only", multiple=True, type=as_utf8, metavar="NAME", help="Look in NAME only; repeatable."
-)
+@transcripts_option
 @at_option
 @click.option("-c", "--count", "counts", is_flag=True, help="Print how many places each transcript has.")
-@click.option(
-    "--time-limit",
-    cls=InWords,
-    type=Seconds(min=0, min_open=True, max=LONGEST),
-    default=TIME_LIMIT,
-    metavar="SECONDS",
-    help="End an expression of FILE that takes longer; 10 unless said.",
-)
+@time_limit_option
 @common_options
 def command(
     out: Output,

@@ -10,7 +10,7 @@ from ctxarc.errors import IndexMismatch, NoSuchRelations
 
 if TYPE_CHECKING:
     from ctxarc.auxiliary.edges.index import Edges
-    from ctxarc.preservation.record import Record, State
+    from ctxarc.preservation.record import Record, State, Turn
 
 
 def check_related(edges: Edges, record: Record) -> None:
@@ -38,6 +38,18 @@ def graph_of(record: Record, edges: Edges, state: State) -> tuple[Graph, dict[in
             objects[turn.number] = turn.object
             found.append((turn.number, statements))
     return join(found, state.turns), objects
+
+
+def derived(record: Record, state: State) -> tuple[Graph, list[Turn]]:
+    """The edges of a transcript, derived from its turns whether or not relations were, and those turns.
+
+    Raises:
+        DigestMismatch: the bytes of a turn are not those that were captured.
+
+    """
+    turns = list(record.turns(state))
+    found = [(turn.number, stated(bytes(record.turn_bytes(turn.object))).statements) for turn in turns]
+    return join(found, state.turns), turns
 
 
 def stated_at(record: Record, edges: Edges, number: int) -> Stated:
