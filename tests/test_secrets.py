@@ -57,6 +57,50 @@ def block(lines: int = 12) -> str:
     return "-----BEGIN RSA " + f"PRIVATE KEY-----\n{body}\n-----END RSA " + "PRIVATE KEY-----"
 
 
+HEX, UPPER = "0123456789abcdef", string.ascii_uppercase + string.digits
+EXAMPLES = {
+    "anthropic-api-key": KEYS["anthropic"],
+    "openai-api-key": "sk-" + "proj-" + made(40),
+    "github-token": "gho" + "_" + made(36),
+    "github-fine-grained-token": "github" + "_pat_" + made(40),
+    "gitlab-token": "glpat" + "-" + made(24),
+    "aws-access-key-id": KEYS["aws"],
+    "slack-token": KEYS["slack"],
+    "slack-app-token": "xapp" + "-1-" + made(30),
+    "slack-webhook": "https://hooks.slack" + ".com/services/" + made(40),
+    "google-api-key": "AI" + "za" + made(36),
+    "google-oauth-secret": "GOC" + "SPX-" + made(24),
+    "google-oauth-token": "ya" + "29." + made(40),
+    "stripe-key": "sk" + "_live_" + made(24),
+    "stripe-webhook-secret": "wh" + "sec_" + made(32),
+    "npm-token": "np" + "m_" + made(36),
+    "pypi-token": "py" + "pi-" + made(60),
+    "sendgrid-api-key": "S" + "G." + made(22) + "." + made(43),
+    "twilio-api-key": "S" + "K" + made(32, alphabet=HEX),
+    "huggingface-token": "h" + "f_" + made(34),
+    "digitalocean-token": "dop" + "_v1_" + made(64, alphabet=HEX),
+    "groq-api-key": "gs" + "k_" + made(52),
+    "xai-api-key": "xa" + "i-" + made(80),
+    "shopify-token": "shp" + "at_" + made(32, alphabet=HEX),
+    "vault-token": "hv" + "s." + made(30),
+    "age-secret-key": "AGE-SECRET" + "-KEY-1" + made(58, alphabet=UPPER),
+    "telegram-bot-token": made(9, alphabet=string.digits) + ":A" + "A" + made(34),
+    "azure-client-secret": "a1b" + "8Q" + "~" + made(34),
+    "azure-storage-key": "Account" + "Key=" + made(86) + "==",
+    "azure-shared-access-key": "SharedAccess" + "Key=" + made(43) + "=",
+    "azure-sas-signature": "https://a.example.org/b?sv=1&si" + "g=" + made(43) + "%3D",
+    "json-web-token": "ey" + "J" + made(20) + ".ey" + "J" + made(40) + "." + made(43),
+    "private-key": block(),
+    "authorization-header": "Authori" + "zation: Basic " + made(24),
+    "bearer-token": "curl -H 'Bea" + "rer " + made(32) + "'",
+    "url-password": "postgres://harbour:" + made(14) + "@db.local/a",
+    "aws-secret-access-key": "aws_secret_access" + "_key = " + made(40, seed=3),
+    "generic-api-key": "service_to" + "ken = '" + made(32) + "'",
+    "generic-password": "pass" + "word = '" + made(14) + "'",
+}
+"""What each rule finds, by the name of the rule."""
+
+
 def places(archive: Path, *options: str) -> list[dict[str, Any]]:
     done = run("scan", archive, "--json", *options)
     assert done.returncode in {0, 1}, done.stderr
@@ -81,6 +125,18 @@ def test_a_key_is_found_at_its_place_and_never_printed(path: Path, name: str) ->
     assert found["digest_verified"] is True
     for done in (run("scan", path), run("scan", path, "--json"), run("scan", path, "--count")):
         assert key[-12:].encode() not in done.stdout + done.stderr
+
+
+def test_every_rule_has_an_example() -> None:
+    assert set(EXAMPLES) == {rule.id for rule in DEFAULT_RULES.rules}
+
+
+@pytest.mark.parametrize("rule", EXAMPLES)
+def test_a_rule_finds_what_it_is_named_after(path: Path, rule: str) -> None:
+    store(path, said(f"It is {EXAMPLES[rule]} as you see"))
+    assert rule in [place["rule"] for place in places(path)]
+    longest = max(EXAMPLES[rule].split("\n"), key=len)
+    assert longest[-12:-2].encode() not in run("cat", path, "--redact").stdout
 
 
 @pytest.mark.parametrize("text", NEAR)
