@@ -41,7 +41,7 @@ LOOP = {
     "context_segment_export": {"archive", "scheme", "limit", "sample", "next"},
     "context_attach_vectors": {"archive", "vectors", "scheme", "model", "revision"},
     "context_address": {
-        "archive", "query", "query_vector", "scheme", "limit", "model", "revision", "embed",
+        "archive", "query", "query_vector", "scheme", "transcript", "role", "limit", "model", "revision", "embed",
     },
 }  # fmt: skip
 WRITING = {
@@ -273,6 +273,8 @@ def test_the_loop_by_words_and_by_vectors(client: Client, place: Path) -> None:
     assert (built["new_segments"], built["preservation_unchanged"]) == (built["segments"], True)
     words = client.call("context_address", archive="loop.ctxa", query="which remark 5", limit=3)
     assert (words["channel"], words["hits"][0]["turn"]) == ("lexical", 5)
+    narrowed = client.call("context_address", archive="loop.ctxa", query="which remark 5", role="user", transcript="s")
+    assert {hit["turn"] % 2 for hit in narrowed["hits"]} == {0}
     rows = vectors(client, "loop.ctxa")
     assert len(rows) == built["segments"]
     sampled = client.call("context_segment_export", archive="loop.ctxa", sample=2)

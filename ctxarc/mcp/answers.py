@@ -68,13 +68,21 @@ class Pages:
     def __init__(self, first: int, limit: int | None, cursor: Callable[[int, int], str]) -> None:
         self._first, self._limit, self._cursor = first, limit, cursor
 
-    def take(self, fields: Fields, rows: Iterable[object], name: str = "rows") -> Fields:
-        """``fields`` with a page of ``rows`` under ``name``, and what says how many there are."""
+    def take(self, fields: Fields, rows: Iterable[object], name: str = "rows", *, of: int | None = None) -> Fields:
+        """``fields`` with a page of ``rows`` under ``name``, and what says how many there are.
+
+        Args:
+            fields: the other fields.
+            rows: all rows; where ``of`` says how many those are, without the ones that were given before.
+            name: the field of the rows.
+            of: rows in all, where that is known.
+
+        """
         every = iter(rows)
-        passed = sum(1 for _ in islice(every, self._first))
+        passed = sum(1 for _ in islice(every, self._first)) if of is None else self._first
         page, rest = self._page(every, LIMIT - size_of(fields) - _ROOM_FOR_CUT)
         given = passed + len(page)
-        total = counted(given, 0, rest)
+        total = counted(given, 0, rest) if of is None else of
         more = total is None or total > given
         return fields | {name: page} | cut(total, self._cursor(given, 0) if more else None)
 

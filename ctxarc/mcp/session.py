@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxarc import SCHEMA
 from ctxarc.mcp.answers import Fields, clean, to_json
+from ctxarc.mcp.kept import Kept
 from ctxarc.mcp.places import Places
 from ctxarc.mcp.refusals import refusal_of, refused
 from ctxarc.mcp.resources import read_citation
@@ -66,6 +67,7 @@ class Session:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.places = Places(settings)
+        self._kept = Kept()
 
     def tools(self) -> list[Tool]:
         """The tools that are offered."""
@@ -100,7 +102,7 @@ class Session:
     def _answer(self, name: str, arguments: dict[str, Any], progress: Progress) -> Fields:
         tool = offered_tool(name, self._settings)
         check_arguments(name, tool.schema(archive_is_known=self._settings.archive is not None), arguments)
-        fields = tool.run(Call(name, arguments, self.places, self._settings, progress))
+        fields = tool.run(Call(name, arguments, self.places, self._settings, self._kept, progress))
         return {"schema": SCHEMA, "ok": True} | fields
 
     def resource(self, uri: str) -> Quoted:

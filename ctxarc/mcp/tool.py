@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from ctxarc.mcp.kept import Kept
     from ctxarc.mcp.places import Places
     from ctxarc.mcp.settings import Settings
     from ctxarc.operations.progress import Progress
@@ -85,16 +86,17 @@ class Call:
     Attributes:
         places: the paths that may be touched.
         settings: what the user allows.
+        kept: what was searched before, open.
         progress: told how far it is; raises where the caller has cancelled the call.
 
     """
 
-    def __init__(
-        self, name: str, arguments: dict[str, Any], places: Places, settings: Settings, progress: Progress
+    def __init__(  # noqa: PLR0913, PLR0917 - what a call is, and all that a server has
+        self, name: str, arguments: dict[str, Any], places: Places, settings: Settings, kept: Kept, progress: Progress
     ) -> None:
         self._name = name
         self._arguments = {key: value for key, value in arguments.items() if value is not None}
-        self.places, self.settings, self.progress = places, settings, progress
+        self.places, self.settings, self.kept, self.progress = places, settings, kept, progress
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - any JSON value
         """An argument, which was checked against its schema."""

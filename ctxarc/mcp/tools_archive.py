@@ -86,7 +86,8 @@ def _verify(call: Call) -> Fields:
 def _diff(call: Call) -> Fields:
     archive, cursor = call.archive(), call.cursor()
     last = int(cursor.state) if cursor.state else call.get("capture")
-    found = additions(archive, last, since=call.get("since"), limit=cursor.row + call.get("limit", _PAGE))
+    limit = cursor.row + call.get("limit", _PAGE)
+    found = additions(archive, last, since=call.get("since"), limit=limit, progress=call.progress)
     fields = fitted(as_json(found._replace(rows=())), "transcripts")
     page = call.pages(cursor, str(found.capture)).take(fields | {"rows": []}, found.rows)
     given = cursor.row + len(page["rows"])
@@ -96,7 +97,7 @@ def _diff(call: Call) -> Fields:
 
 def _compare(call: Call) -> Fields:
     cursor = call.cursor()
-    found = compare(call.archive("first"), call.archive("second"))
+    found = compare(call.archive("first"), call.archive("second"), call.progress)
     state = found.first.archive_digest[:8] + found.second.archive_digest[:8]
     call.same_state(cursor, state)
     return call.pages(cursor, state).take(as_json(found._replace(transcripts=())), found.transcripts, "transcripts")

@@ -55,7 +55,7 @@ def _captures(call: Call) -> Fields:
 def _export(call: Call) -> Fields:
     archive, at = call.archive(), call.get("at")
     directory, name = call.places.target(archive, call.get("transcript"), call.get("directory", "."), at)
-    return fitted(as_json(extract(archive, [name], directory, at=at)), "files")
+    return fitted(as_json(extract(archive, [name], directory, at=at, progress=call.progress)), "files")
 
 
 CAPTURE = Tool(

@@ -15,7 +15,7 @@ from ctxarc.operations.budget import within_budget
 from ctxarc.operations.cat import cat_rows
 from ctxarc.operations.cite import CiteOptions, cite
 from ctxarc.operations.find import FindOptions, find
-from ctxarc.operations.log import log
+from ctxarc.operations.log import log, turns_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,14 +91,18 @@ def _cite(call: Call) -> Fields:
     options = CiteOptions(
         names=() if name is None else (name,), at=call.get("at"), most=call.get("limit", CiteOptions().most)
     )
-    return fitted(as_json(cite(call.archive(), call.get("quote"), options)), "hits")
+    return fitted(as_json(cite(call.archive(), call.get("quote"), options, call.progress)), "hits")
 
 
 def _log(call: Call) -> Fields:
     archive, cursor = call.archive(), call.cursor()
     at, state = call.at(cursor, archive)
-    rows = log(archive, call.get("transcript"), at=at, role=call.get("role"), last=call.get("last"))
-    return call.pages(cursor, state).take({"archive": str(archive)}, call.rows(rows))
+    name, pages, fields = call.get("transcript"), call.pages(cursor, state), {"archive": str(archive)}
+    if call.has("role") or call.has("last"):
+        rows = log(archive, name, at=at, role=call.get("role"), last=call.get("last"))
+        return pages.take(fields, call.rows(rows))
+    rows = log(archive, name, at=at, skip=cursor.row)
+    return pages.take(fields, call.rows(rows), of=turns_listed(archive, name, at=at))
 
 
 def _project(call: Call) -> Fields:
@@ -109,6 +113,7 @@ def _project(call: Call) -> Fields:
         roles=call.get("roles"),
         around=call.get("around"),
         at=call.get("at"),
+        progress=call.progress,
     )
     return fitted(as_json(view), "items")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.request import getproxies
 
 from ctxarc import model
 from ctxarc.errors import BadUsage, OutsideRoot
 from ctxarc.mcp.answers import Fields, fitted
-from ctxarc.mcp.arguments import ARCHIVE, MODEL, NEXT, REVISION, SCHEME, flag, limit_of, text
+from ctxarc.mcp.arguments import ARCHIVE, MODEL, NEXT, REVISION, ROLE, SCHEME, TRANSCRIPT, flag, limit_of, text
 from ctxarc.mcp.schemas import CUT, fields_of, needed_of, result_schema, schema_of
 from ctxarc.mcp.tool import QUOTED, Call, Tool
 from ctxarc.model import as_json
@@ -85,9 +86,12 @@ def _address(call: Call) -> Fields:
         queries=queries,
         hybrid=question is not None and call.has("query_vector"),
         scheme=call.get("scheme"),
+        transcript=call.get("transcript"),
+        role=call.get("role"),
         limit=call.get("limit", 10),
     )
-    return fitted(as_json(next(address(archive, options))), "hits")
+    (answer,) = address(archive, options, partial(call.kept.searching, progress=call.progress))
+    return fitted(as_json(answer), "hits")
 
 
 def _embed(call: Call) -> Fields:
@@ -204,6 +208,8 @@ ADDRESS = Tool(
         "query": text("The question, in words."),
         "query_vector": _VECTOR | {"description": "The question as a vector."},
         "scheme": SCHEME,
+        "transcript": TRANSCRIPT,
+        "role": ROLE,
         "limit": limit_of("Hits", _HITS, "10"),
         "model": MODEL,
         "revision": REVISION,

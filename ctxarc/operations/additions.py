@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxarc.errors import BadUsage, NoSuchCapture
 from ctxarc.model import Addition, AdditionsResult, ReplacedTurns, TurnRow
 from ctxarc.operations.log import log
+from ctxarc.operations.progress import quiet, told
 from ctxarc.operations.view import View
 from ctxarc.preservation.entry import Run, Runs
 from ctxarc.preservation.record import Record
@@ -16,6 +17,7 @@ from ctxarc.preservation.record import Record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import Capture, State, Turn
 
 LIMIT = 100
@@ -38,7 +40,12 @@ class _Added(NamedTuple):
 
 
 def additions(
-    archive: Path, capture: int | None = None, *, since: int | None = None, limit: int = LIMIT
+    archive: Path,
+    capture: int | None = None,
+    *,
+    since: int | None = None,
+    limit: int = LIMIT,
+    progress: Progress = quiet,
 ) -> AdditionsResult:
     """What one capture added, or several.
 
@@ -47,6 +54,7 @@ def additions(
         capture: the capture; the last one, where it is ``None``.
         since: the capture behind which those begin that are meant, up to ``capture``; 0 for all.
         limit: rows of new turns that are given at most.
+        progress: told how many bytes of turns of a transcript were looked at.
 
     Raises:
         NoSuchCapture: there is no such capture.
@@ -60,7 +68,7 @@ def additions(
         captures = record.captures_to(end) if end or since != 0 else []
         start = end - 1 if since is None else since
         _check_start(start, end, record.head.captures)
-        added = [_added(record, steps) for _, steps in sorted(_steps(captures, start).items())]
+        added = [_added(record, steps, progress) for _, steps in sorted(_steps(captures, start).items())]
         rows = islice(_rows(archive, added, None if end == record.head.captures else end), limit)
         return AdditionsResult(
             archive=str(archive),
@@ -98,13 +106,13 @@ def _steps(captures: Sequence[Capture], start: int) -> dict[bytes, _Steps]:
     return found
 
 
-def _added(record: Record, steps: _Steps) -> _Added:
+def _added(record: Record, steps: _Steps, progress: Progress) -> _Added:
     last = steps.captures[-1]
     state = record.state(last.entry.transcript, last.offset)
     before = record.state(last.entry.transcript, steps.before.offset) if steps.before else None
     kept = min([before.turns if before else 0, *(each.entry.keep for each in steps.captures)])
-    there = {turn.number: turn.object for turn in _behind(record, before, kept)}
-    tail = list(_behind(record, state, kept))
+    there = {turn.number: turn.object for turn in _behind(record, before, kept, progress)}
+    tail = list(_behind(record, state, kept, progress))
     new = [turn for turn in tail if there.get(turn.number) != turn.object]
     row = Addition(
         transcript=state.name.decode(),
@@ -123,10 +131,11 @@ def _added(record: Record, steps: _Steps) -> _Added:
     return _Added(row, [turn.number for turn in new], behind)
 
 
-def _behind(record: Record, state: State | None, keep: int) -> Iterator[Turn]:
+def _behind(record: Record, state: State | None, keep: int, progress: Progress) -> Iterator[Turn]:
     """The held turns of a state from number ``keep`` on."""
     if state is not None and keep < state.turns:
-        yield from (turn for turn in record.turns(state) if turn.number >= keep)
+        turns = told(record.turns(state), progress, "reading")
+        yield from (turn for turn in turns if turn.number >= keep)
 
 
 def _replaced(record: Record, steps: _Steps) -> Iterator[ReplacedTurns]:

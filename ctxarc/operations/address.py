@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc.auxiliary.projection import RAW
 from ctxarc.auxiliary.records import ROLES
-from ctxarc.auxiliary.segments.index import Index, built
 from ctxarc.auxiliary.vectors.identity import UNSTATED
-from ctxarc.auxiliary.vectors.ranking import open_ranking
 from ctxarc.errors import BadUsage, OverBudget, PartialCoverage
 from ctxarc.model import AddressResult, ShareOfRecord
-from ctxarc.operations.corpora import agreeing, covered, share
 from ctxarc.operations.folding import Ranked, Reader, Text, fold, hits
-from ctxarc.operations.indexes import check_fit, choose
-from ctxarc.operations.lexical import Lexical
-from ctxarc.operations.scope import Scope, Segments
-from ctxarc.preservation.record import Record
+from ctxarc.operations.searched import Target, searching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from ctxarc.auxiliary.vectors.corpus import Corpus
     from ctxarc.auxiliary.vectors.ranking import Ranked as RankedRows
-    from ctxarc.auxiliary.vectors.ranking import Ranking
     from ctxarc.operations.query_vectors import Query
+    from ctxarc.operations.searched import Searched, Vectors
+
+    Opening = Callable[[Path, Target], AbstractContextManager[Searched]]
 
 SEMANTIC, LEXICAL, HYBRID = "semantic", "lexical", "hybrid"
 _RANK_CONSTANT = 60
@@ -68,25 +64,35 @@ class AddressOptions:
     budget: float = BUDGET_SECONDS
 
 
-def address(archive: Path, options: AddressOptions) -> Iterator[AddressResult]:
+def address(archive: Path, options: AddressOptions, opening: Opening = searching) -> Iterator[AddressResult]:
     """The answer to each query, or to the question.
 
+    Args:
+        archive: the archive.
+        options: what is asked.
+        opening: gives what is searched, open; one that keeps it open spares the next question that.
+
     Raises:
-        NoSuchVectors, Incomparable, Ambiguous, NoSuchScheme: what is searched, see :func:`agreeing` and
-            :func:`choose`.
+        NoSuchVectors, Incomparable, Ambiguous, NoSuchScheme: what is searched, see :class:`Searched`.
         PartialCoverage: fewer segments than required have a vector.
         OverBudget: the search would take too long.
         Damage: of the record, the index or the vectors.
 
     """
     _check(options)
-    with Record(archive) as record:
-        if not options.queries:
-            yield _Words(record, options).answer()
-            return
-        for _, group in groupby(options.queries, key=lambda query: query.stated):
-            queries = list(group)
-            yield from _Vectors(record, _corpus(archive, queries[0], options), options).answers(queries)
+    if not options.queries:
+        with opening(archive, _target(options, None)) as searched:
+            yield _Answers(searched, options).to_question()
+        return
+    for _, group in groupby(options.queries, key=lambda query: query.stated):
+        queries = list(group)
+        with opening(archive, _target(options, queries[0])) as searched:
+            yield from _Answers(searched, options).to_queries(queries)
+
+
+def _target(options: AddressOptions, query: Query | None) -> Target:
+    stated = None if query is None else tuple(sorted(query.stated.items()))
+    return Target(options.scheme, options.vectors, options.transcript, options.role, stated)
 
 
 def _check(options: AddressOptions) -> None:
@@ -105,13 +111,6 @@ def _check(options: AddressOptions) -> None:
         raise BadUsage(f"{options.role!r} is no role of a turn", hint=hint, role=options.role)
 
 
-def _corpus(archive: Path, query: Query, options: AddressOptions) -> Corpus:
-    scheme = options.scheme
-    if scheme is None and len(there := built(archive)) == 1:
-        scheme = there[0]
-    return agreeing(archive, scheme, options.vectors, query.stated)
-
-
 class _Found(NamedTuple):
     """What a channel found, and how it looked."""
 
@@ -124,40 +123,78 @@ class _Found(NamedTuple):
 
 
 class _Answers:
-    """Everything that the answers to several queries share."""
+    """The answers from what is searched."""
 
-    def __init__(self, record: Record, segments: Segments, options: AddressOptions) -> None:
-        self.record = record
-        self.options = options
-        self.scope = Scope(segments, transcript=options.transcript, role=options.role)
-        self._lexical: Lexical | None = None
+    def __init__(self, searched: Searched, options: AddressOptions) -> None:
+        self._searched, self._options = searched, options
+        self._scope = searched.scope
 
-    def words(self, reader: Reader, question: str, wanted: int) -> list[Text]:
+    def to_question(self) -> AddressResult:
+        """The answer to the question, by words alone."""
+        coverage = self._searched.coverage
+        _require(self._options, coverage)
+        question = self._options.question or ""
+        reader = Reader(self._scope, raw=False, question=question)
+        texts = self._by_words(reader, question, self._options.limit)
+        found = _Found(LEXICAL, texts, self._scope.segments_in_index, coverage)
+        return self._result(reader, found, None, None)
+
+    def to_queries(self, queries: Sequence[Query]) -> Iterator[AddressResult]:
+        """The answers to queries, which are compared with all rows together."""
+        vectors = self._searched.vectors
+        _require(self._options, vectors.covered.coverage)
+        if vectors.ranking.name == "python":
+            self._check_budget(vectors, len(queries))
+        ranked = vectors.ranking.rank_many(
+            [query.vector for query in queries], vectors.covered.live, centre=self._options.centre
+        )
+        for query, each in zip(queries, ranked, strict=True):
+            yield self._answer(vectors, query, each)
+
+    def _check_budget(self, vectors: Vectors, queries: int) -> None:
+        estimate, budget = vectors.ranking.estimate_seconds(queries), self._options.budget
+        if estimate > budget:
+            message = (
+                f"{queries} of {vectors.corpus.rows:,} vectors without NumPy take {estimate:.2g} s, and the budget is "
+            )
+            raise OverBudget(f"{message}{budget:g} s", estimate_seconds=estimate, budget_seconds=budget)
+
+    def _answer(self, vectors: Vectors, query: Query, ranked: RankedRows) -> AddressResult:
+        options, corpus = self._options, vectors.corpus
+        question = query.question or options.question
+        reader = Reader(self._scope, raw=corpus.identity.projection.partition("+")[0] == RAW, question=question)
+        depth = max(_DEPTH, 5 * options.limit) if options.hybrid else options.limit
+
+        def leading(number: int) -> list[Ranked]:
+            return [Ranked(*corpus.place(row), score) for row, score in ranked.top(number)]
+
+        texts = fold(reader, leading, depth, SEMANTIC)
+        if options.hybrid and question:
+            texts = fused(reader, texts, self._by_words(reader, question, depth))
+        found = _Found(
+            HYBRID if options.hybrid else SEMANTIC,
+            texts,
+            vectors.covered.rows,
+            vectors.covered.coverage,
+            vectors.ranking.name,
+            options.centre,
+        )
+        return self._result(reader, found, vectors, query.id)
+
+    def _by_words(self, reader: Reader, question: str, wanted: int) -> list[Text]:
         """What the lexical channel finds."""
-        if self._lexical is None:
-            self._lexical = Lexical(self.scope)
-        lexical = self._lexical
+        lexical = self._searched.lexical
         return fold(reader, lambda number: lexical.leading(question, number), wanted, LEXICAL)
 
-    def whole(self) -> ShareOfRecord:
-        """What the index covers of the scope: all that the words are of."""
-        scope = self.scope
-        covers = [turn for _, turn in scope.firsts.values() if scope.segments.ends(turn)]
-        return ShareOfRecord(
-            segments=1.0,
-            bytes=share(sum(turn.length for turn in covers), scope.bytes),
-            turns=share(len(covers), len(scope.firsts)),
-        )
-
-    def result(self, reader: Reader, found: _Found, corpus: Corpus | None, id_: str | None) -> AddressResult:
+    def _result(self, reader: Reader, found: _Found, vectors: Vectors | None, id_: str | None) -> AddressResult:
         """The answer as data."""
-        scope = self.scope
-        identity = corpus.identity if corpus else None
+        scope, record = self._scope, self._searched.record
+        identity = vectors.corpus.identity if vectors else None
         own = [text for text in found.texts if not text.echo]
-        shown = [*own, *(text for text in found.texts if text.echo)][: self.options.limit]
+        shown = [*own, *(text for text in found.texts if text.echo)][: self._options.limit]
         return AddressResult(
-            archive=str(self.record.path),
-            archive_digest=self.record.head.root.hex(),
+            archive=str(record.path),
+            archive_digest=record.head.root.hex(),
             channel=found.channel,
             scheme=scope.segments.scheme,
             identity=identity.as_json() if identity else None,
@@ -170,93 +207,21 @@ class _Answers:
             role=scope.role,
             transcript=scope.transcript,
             echoes=len(found.texts) - len(own),
-            warnings=tuple(self._warnings(found, corpus)),
+            warnings=tuple(self._warnings(found, vectors)),
             complete=scope.complete,
             omitted=scope.omitted,
             hits=hits(reader, shown),
             id=id_,
         )
 
-    def _warnings(self, found: _Found, corpus: Corpus | None) -> Iterator[str]:
-        if self.scope.segments.index is None:
+    def _warnings(self, found: _Found, vectors: Vectors | None) -> Iterator[str]:
+        if self._scope.segments.index is None:
             yield "there is no index of segments, so whole turns were searched; `ctxarc segment ARCHIVE` makes one"
-        if corpus and corpus.identity.revision == UNSTATED:
-            yield f"the weights of {corpus.identity.model} are not pinned: its revision is not stated"
+        if vectors and vectors.corpus.identity.revision == UNSTATED:
+            yield f"the weights of {vectors.corpus.identity.model} are not pinned: its revision is not stated"
         if found.coverage.segments < 1 or found.coverage.bytes < 1:
             shares = f"{found.coverage.segments:.1%} of the segments and {found.coverage.bytes:.1%} of the bytes"
             yield f"{shares} were searched"
-
-
-class _Words(_Answers):
-    """Answers from words alone."""
-
-    def __init__(self, record: Record, options: AddressOptions) -> None:
-        index = choose(record, options.scheme) if options.scheme or built(record.path) else None
-        if index:
-            check_fit(record, index)
-        super().__init__(record, Segments(record, index), options)
-        _require(options, self.whole())
-
-    def answer(self) -> AddressResult:
-        """The answer to the question."""
-        question = self.options.question or ""
-        reader = Reader(self.scope, raw=False, question=question)
-        texts = self.words(reader, question, self.options.limit)
-        found = _Found(LEXICAL, texts, self.scope.segments_in_index, self.whole())
-        return self.result(reader, found, None, None)
-
-
-class _Vectors(_Answers):
-    """Answers from the vectors of one corpus, and from words too where that is asked."""
-
-    def __init__(self, record: Record, corpus: Corpus, options: AddressOptions) -> None:
-        index = Index.existing(record.path, corpus.identity.scheme)
-        check_fit(record, index)
-        super().__init__(record, Segments(record, index), options)
-        self.corpus = corpus
-        self.covered = covered(corpus, self.scope)
-        _require(options, self.covered.coverage)
-        self._ranking: Ranking = open_ranking(corpus)
-        if self._ranking.name == "python":
-            self._check_budget(len(options.queries))
-
-    def _check_budget(self, queries: int) -> None:
-        estimate, budget = self._ranking.estimate_seconds(queries), self.options.budget
-        if estimate > budget:
-            message = (
-                f"{queries} of {self.corpus.rows:,} vectors without NumPy take {estimate:.2g} s, and the budget is "
-            )
-            raise OverBudget(f"{message}{budget:g} s", estimate_seconds=estimate, budget_seconds=budget)
-
-    def answers(self, queries: Sequence[Query]) -> Iterator[AddressResult]:
-        """The answers to queries, which are compared with all rows together."""
-        ranked = self._ranking.rank_many(
-            [query.vector for query in queries], self.covered.live, centre=self.options.centre
-        )
-        for query, each in zip(queries, ranked, strict=True):
-            yield self._answer(query, each)
-
-    def _answer(self, query: Query, ranked: RankedRows) -> AddressResult:
-        options = self.options
-        question = query.question or options.question
-        reader = Reader(self.scope, raw=self.corpus.identity.projection.partition("+")[0] == RAW, question=question)
-        depth = max(_DEPTH, 5 * options.limit) if options.hybrid else options.limit
-
-        def leading(number: int) -> list[Ranked]:
-            return [Ranked(*self.corpus.place(row), score) for row, score in ranked.top(number)]
-
-        texts = fold(reader, leading, depth, SEMANTIC)
-        if options.hybrid and question:
-            texts = fused(reader, texts, self.words(reader, question, depth))
-        found = _Found(
-            HYBRID if options.hybrid else SEMANTIC,
-            texts,
-            self.covered.rows,
-            self.covered.coverage,
-            self._ranking.name,
-            options.centre,
-        )
-        return self.result(reader, found, self.corpus, query.id)
 
 
 def _require(options: AddressOptions, coverage: ShareOfRecord) -> None:

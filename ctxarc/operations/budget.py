@@ -13,6 +13,7 @@ from ctxarc.errors import BadUsage, NoSuchTurn
 from ctxarc.model import BudgetView
 from ctxarc.operations.addresses import Piece, resolve
 from ctxarc.operations.budget_layout import Layout, Read
+from ctxarc.operations.progress import quiet, told
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ctxarc.auxiliary.records import Record as TurnRecord
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import State
 
 _LAST = 4
@@ -37,6 +39,7 @@ def within_budget(  # noqa: PLR0913 - what is shown, and how
     roles: Collection[str] | None = None,
     around: str | None = None,
     at: int | None = None,
+    progress: Progress = quiet,
 ) -> BudgetView:
     """A view of a transcript whose JSON has at most ``budget`` bytes.
 
@@ -50,6 +53,7 @@ def within_budget(  # noqa: PLR0913 - what is shown, and how
         roles: only turns of these roles are shown.
         around: the address of a turn, which is shown first, and then those nearest to it.
         at: the capture after which the archive is looked at.
+        progress: told how many bytes of turns were looked at.
 
     Raises:
         BadUsage: the budget is too small to name all that is left out, or an argument means nothing.
@@ -64,7 +68,7 @@ def within_budget(  # noqa: PLR0913 - what is shown, and how
         piece = None if around is None else _place(view, around)
         name = piece.transcript if piece and transcript is None else transcript
         state = view.pick(None if name is None else name.removesuffix("#"))
-        turns = _survey(record, state)
+        turns = _survey(record, state, progress)
         middle = None if piece is None else _turn_of(piece, state, turns)
         empty = BudgetView(
             archive=str(archive),
@@ -115,12 +119,12 @@ def _turn_of(piece: Piece, state: State, turns: Sequence[Read]) -> int:
 # --------------------------------------------------------------------------------------------- what comes before what
 
 
-def _survey(record: Record, state: State) -> list[Read]:
+def _survey(record: Record, state: State, progress: Progress) -> list[Read]:
     """Every held turn, with its weight."""
     found: list[Read] = []
     task = False
     held = sum(run.turns for run in state.runs if run.first >= 0)
-    for turn in record.turns(state):
+    for turn in told(record.turns(state), progress, "surveying"):
         read = read_record(bytes(record.turn_bytes(turn.object)))
         weight = _weight(read)
         if weight == _USER and not task:

@@ -11,6 +11,7 @@ from ctxarc.auxiliary.records import read_record
 from ctxarc.errors import BadUsage
 from ctxarc.model import CiteDifference, CiteNearest, CitePlace, CiteResult
 from ctxarc.operations.nearest import Nearest
+from ctxarc.operations.progress import quiet, told
 from ctxarc.operations.quoting import Loose, Quotation, spans_of_bytes, spans_of_text
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from ctxarc.auxiliary.jsontext import Mapped
     from ctxarc.operations.nearest import Near
+    from ctxarc.operations.progress import Progress
     from ctxarc.operations.quoting import Span
     from ctxarc.preservation.record import State, Turn
 
@@ -46,13 +48,16 @@ class CiteOptions:
     most: int = PLACES
 
 
-def cite(archive: Path, quote: str | bytes, options: CiteOptions | None = None) -> CiteResult:
+def cite(
+    archive: Path, quote: str | bytes, options: CiteOptions | None = None, progress: Progress = quiet
+) -> CiteResult:
     """Check a quotation against the record.
 
     Args:
         archive: the archive.
         quote: the quotation; bytes that are not UTF-8 can stand in the raw bytes of the record alone.
         options: where to look, and how many places to list.
+        progress: told how many bytes of turns were searched.
 
     Raises:
         BadUsage: the quotation is empty, white space alone, or too long.
@@ -63,7 +68,7 @@ def cite(archive: Path, quote: str | bytes, options: CiteOptions | None = None) 
         raise BadUsage(f"{given.most} places cannot be listed", hint="list one at least")
     quotation = Quotation(quote)
     with Record(archive) as record:
-        search = _Search(record, View(record, given.at), given)
+        search = _Search(record, View(record, given.at), given, progress)
         if (found := search.raw(quotation)).counts:
             return search.result(quotation, RAW, found)
         for how, found in search.texts(quotation):
@@ -91,8 +96,9 @@ class _Found:
 class _Search:
     """The turns that are searched, each of them hashed."""
 
-    def __init__(self, record: Record, view: View, options: CiteOptions) -> None:
+    def __init__(self, record: Record, view: View, options: CiteOptions, progress: Progress) -> None:
         self._record = record
+        self._progress = progress
         self._view = view
         self._states = view.chosen(options.names)
         self._most = options.most
@@ -102,7 +108,7 @@ class _Search:
 
     def _turns(self) -> Iterator[tuple[State, Turn]]:
         for state in self._states:
-            for turn in self._record.turns(state):
+            for turn in told(self._record.turns(state), self._progress, "searching"):
                 yield state, turn
 
     def _distinct(self) -> Iterator[tuple[State, Turn, bytes]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctxarc.model import ComparedArchive, ComparedSide, CompareResult, TranscriptComparison, TurnRange
+from ctxarc.operations.progress import quiet, told
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import State, Turn
 
 STATUSES = ("same", "grown", "diverged", "only_in_first", "only_in_second", "not_compared")
@@ -23,6 +25,7 @@ class _Held(NamedTuple):
 
     view: View
     state: State
+    progress: Progress = quiet
 
     @property
     def source(self) -> tuple[int, bytes]:
@@ -31,7 +34,7 @@ class _Held(NamedTuple):
 
     def turns(self) -> Iterator[Turn]:
         """Its held turns, without their bytes."""
-        return self.view.record.turns(self.state)
+        return told(self.view.record.turns(self.state), self.progress, "comparing")
 
     def side(self, digest: bytes | None = None) -> ComparedSide:
         """It, as data."""
@@ -72,7 +75,7 @@ class _Difference(NamedTuple):
     digests: tuple[bytes | None, bytes | None] = None, None
 
 
-def compare(first: Path, second: Path) -> CompareResult:
+def compare(first: Path, second: Path, progress: Progress = quiet) -> CompareResult:
     """Compare the newest states of two archives.
 
     Transcripts are matched by name; those whose name only one archive has, by their sources, or where one begins with
@@ -81,6 +84,7 @@ def compare(first: Path, second: Path) -> CompareResult:
     Args:
         first: an archive.
         second: an archive.
+        progress: told how many bytes of a transcript were compared.
 
     Raises:
         NoSuchArchive, NotAnArchive: there is none.
@@ -88,7 +92,7 @@ def compare(first: Path, second: Path) -> CompareResult:
 
     """
     with Record(first) as one, Record(second) as other:
-        left, right = _transcripts(one), _transcripts(other)
+        left, right = _transcripts(one, progress), _transcripts(other, progress)
         rows = sorted(_compared(left, right), key=_order)
         totals = Counter(row.status for row in rows)
         return CompareResult(
@@ -100,9 +104,9 @@ def compare(first: Path, second: Path) -> CompareResult:
         )
 
 
-def _transcripts(record: Record) -> dict[bytes, _Held]:
+def _transcripts(record: Record, progress: Progress) -> dict[bytes, _Held]:
     view = View(record)
-    return {state.name: _Held(view, state) for state in view.states()}
+    return {state.name: _Held(view, state, progress) for state in view.states()}
 
 
 def _archive(record: Record, transcripts: Iterable[_Held]) -> ComparedArchive:

@@ -11,6 +11,7 @@ from ctxarc.errors import BadName, BadUsage, WouldOverwrite
 from ctxarc.model import ExtractedFile, ExtractResult
 from ctxarc.operations.cat import whole
 from ctxarc.operations.names import check_name, file_of_name
+from ctxarc.operations.progress import quiet
 from ctxarc.operations.view import View
 from ctxarc.preservation.files import named_faults, write_all
 from ctxarc.preservation.record import Record
@@ -18,10 +19,13 @@ from ctxarc.preservation.record import Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import State
 
 
-def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | None = None) -> ExtractResult:
+def extract(
+    archive: Path, names: Sequence[str], directory: Path, *, at: int | None = None, progress: Progress = quiet
+) -> ExtractResult:
     """Write the transcripts ``names``, or all, to files below ``directory``.
 
     Args:
@@ -29,6 +33,7 @@ def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | N
         names: names, or beginnings of names.
         directory: where ``NAME.jsonl`` is written; folders are made.
         at: the capture after which the archive is looked at.
+        progress: told how many bytes of a transcript were written.
 
     Raises:
         BadUsage: ``directory`` lies in an archive, and reading writes nothing into one.
@@ -41,7 +46,7 @@ def extract(archive: Path, names: Sequence[str], directory: Path, *, at: int | N
         states = view.chosen([name.removesuffix("#") for name in names])
         targets = [directory / file_of_name(check_name(state.name.decode())) for state in states]
         _check(targets, directory)
-        files = tuple(_write(view, state, target) for state, target in zip(states, targets, strict=True))
+        files = tuple(_write(view, state, target, progress) for state, target in zip(states, targets, strict=True))
         complete = all(file.complete for file in files)
         return ExtractResult(str(archive), record.head.root.hex(), str(directory), complete, files)
 
@@ -83,7 +88,7 @@ def _check_encoding(target: Path) -> None:
         raise BadName(message, hint="run it in a UTF-8 locale; nothing was written", path=str(target)) from error
 
 
-def _write(view: View, state: State, target: Path) -> ExtractedFile:
+def _write(view: View, state: State, target: Path, progress: Progress) -> ExtractedFile:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".ctxarc-{os.getpid()}-{os.urandom(4).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -94,6 +99,7 @@ def _write(view: View, state: State, target: Path) -> ExtractedFile:
             for stretch in whole(view.record, state):
                 write_all(descriptor, stretch)
                 size += len(stretch)
+                progress("writing", size, state.entry.source_bytes)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -12,18 +12,21 @@ from ctxarc.auxiliary.projection import views
 from ctxarc.auxiliary.words.part import MemoryPart, PartWriter
 from ctxarc.auxiliary.words.search import search
 from ctxarc.operations.folding import Ranked
+from ctxarc.operations.progress import quiet, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ctxarc.operations.progress import Progress
     from ctxarc.operations.scope import Scope
 
 
 class Lexical:
     """The word index of a scope, whole: from the archive, and in memory where it has none."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, progress: Progress = quiet) -> None:
         self._scope = scope
+        self._progress = progress
         segments, words = scope.segments, scope.segments.words
         missing = [number for number, first in scope.firsts.items() if not segments.has_words(first.turn)]
         if words and any(map(words.holds, missing)):
@@ -34,8 +37,9 @@ class Lexical:
     def _in_memory(self, missing: list[int]) -> Iterator[MemoryPart]:
         writer: PartWriter | None = None
         at = -1
-        for number in missing:
-            turn = self._scope.firsts[number].turn
+        turns = (self._scope.firsts[number].turn for number in missing)
+        for turn in told(turns, self._progress, "looking up words"):
+            number = turn.object
             if writer and (number != at or writer.full):
                 yield MemoryPart(writer)
                 writer = None

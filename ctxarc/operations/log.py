@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ctxarc.auxiliary.projection import views
@@ -25,8 +26,14 @@ _EXCERPT = 200
 """Characters of the text of a segment that are listed."""
 
 
-def log(
-    archive: Path, name: str | None = None, *, at: int | None = None, role: str | None = None, last: int | None = None
+def log(  # noqa: PLR0913 - what is listed
+    archive: Path,
+    name: str | None = None,
+    *,
+    at: int | None = None,
+    role: str | None = None,
+    last: int | None = None,
+    skip: int = 0,
 ) -> Iterator[TurnRow]:
     """The turns of the transcript ``name``, or of all, in order.
 
@@ -36,6 +43,7 @@ def log(
         at: the capture after which the archive is looked at.
         role: only turns of this role.
         last: only so many rows, the last ones.
+        skip: so many turns at the beginning are passed over, unread.
 
     """
     last = None if last is None else min(last, sys.maxsize)
@@ -46,11 +54,19 @@ def log(
             for state in view.chosen([] if name is None else [name.removesuffix("#")])
             for turn in record.turns(state)
         )
+        turns = islice(turns, skip, None)
         if last is not None and role is None:
             turns = iter(deque(turns, last))
         rows = (_row(record, state, turn) for state, turn in turns)
         chosen = (row for row in rows if role is None or row.role == role)
         yield from chosen if last is None else deque(chosen, last)
+
+
+def turns_listed(archive: Path, name: str | None = None, *, at: int | None = None) -> int:
+    """How many rows :func:`log` has of a transcript, or of all, without telling roles apart."""
+    with Record(archive) as record:
+        states = View(record, at).chosen([] if name is None else [name.removesuffix("#")])
+        return sum(run.turns for state in states for run in state.runs if run.first >= 0)
 
 
 def log_segments(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxarc.auxiliary.projection import text_name, views
 from ctxarc.auxiliary.records import read_record
 from ctxarc.auxiliary.words.index import Words
+from ctxarc.operations.progress import quiet, told
 from ctxarc.operations.view import View
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from ctxarc.auxiliary.segments.index import Index
     from ctxarc.model import ByteRange
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import Record, State, Turn
 
 WHOLE_TURNS = "whole-turn-v1"
@@ -82,6 +84,7 @@ class Scope:
         segments: the segments of the scheme.
         transcript: only this transcript, or whose name begins so.
         role: only turns of this role.
+        progress: told how many bytes of turns were looked through.
 
     Attributes:
         states: the transcripts, in byte order of their names.
@@ -93,7 +96,14 @@ class Scope:
 
     """
 
-    def __init__(self, segments: Segments, *, transcript: str | None = None, role: str | None = None) -> None:
+    def __init__(
+        self,
+        segments: Segments,
+        *,
+        transcript: str | None = None,
+        role: str | None = None,
+        progress: Progress = quiet,
+    ) -> None:
         self.segments = segments
         self.record = segments.record
         self._view = View(self.record)
@@ -103,7 +113,7 @@ class Scope:
         self.firsts: dict[int, First] = {}
         self.segments_in_index = self.bytes = 0
         for order, state in enumerate(self.states):
-            for turn in self.record.turns(state):
+            for turn in told(self.record.turns(state), progress, "opening"):
                 if turn.object not in self.firsts and self._has_role(turn):
                     self.firsts[turn.object] = First(order, turn)
                     self.segments_in_index += len(segments.ends(turn))
