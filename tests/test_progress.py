@@ -13,8 +13,11 @@ from ctxarc.operations.budget import within_budget
 from ctxarc.operations.cite import cite
 from ctxarc.operations.compare import compare
 from ctxarc.operations.extract import extract
+from ctxarc.operations.find import FindOptions, find
+from ctxarc.operations.info import info
 from ctxarc.operations.progress import Progress
 from ctxarc.operations.searched import Target, searching
+from ctxarc.operations.segment import segment
 
 
 def searched(archive: Path, progress: Progress) -> None:
@@ -29,6 +32,8 @@ READING: dict[str, Callable[[Path, Progress], object]] = {
     "within_budget": lambda archive, progress: within_budget(archive, budget=2000, progress=progress),
     "extract": lambda archive, progress: extract(archive, [], archive.parent / "out", progress=progress),
     "searching": searched,
+    "find": lambda archive, progress: list(find(archive, FindOptions(patterns=("pears",)), progress)),
+    "info": info,
 }
 
 
@@ -36,6 +41,7 @@ READING: dict[str, Callable[[Path, Progress], object]] = {
 def archive(tmp_path: Path) -> Path:
     place = tmp_path / "a.ctxa"
     stored(place, session(20))
+    segment(place, ["sized-900-v1"])
     return place
 
 

@@ -31,7 +31,7 @@ _PAGE = 1000
 
 def _status(call: Call) -> Fields:
     archive = call.archive()
-    held = info(archive)
+    held = info(archive, call.progress)
     found = names(archive)
     more = {"names": found[:_NAMES], "missing": [{"what": what, "tool": tool} for what, tool in _missing(held)]}
     return fitted(as_json(held) | more, "incomplete")
@@ -65,7 +65,7 @@ def _digest(call: Call) -> Fields:
 
 
 def _vectors(call: Call) -> Fields:
-    held = info(call.archive())
+    held = info(call.archive(), call.progress)
     fields = {"archive": held.archive, "archive_digest": held.archive_digest, "vectors": as_json(held.vectors)}
     return fitted(fields, "vectors")
 

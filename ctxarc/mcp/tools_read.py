@@ -83,7 +83,7 @@ def _find(call: Call) -> Fields:
         names=() if name is None else (name,),
         at=at,
     )
-    return call.pages(cursor, state).take({"archive": str(archive)}, call.rows(find(archive, options)))
+    return call.pages(cursor, state).take({"archive": str(archive)}, call.rows(find(archive, options, call.progress)))
 
 
 def _cite(call: Call) -> Fields:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxarc.auxiliary.jsontext import ENVELOPE, Mapped, strings
 from ctxarc.model import FindCount, Hit
 from ctxarc.operations.matching import Matcher, matcher
+from ctxarc.operations.progress import quiet, told
 from ctxarc.operations.view import View
 from ctxarc.preservation.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from ctxarc.preservation.record import Pack, State, Turn
+    from ctxarc.operations.progress import Progress
+    from ctxarc.preservation.record import Pack, Turn
 
 _EXCERPT = 200
 _BEFORE = 60
@@ -62,8 +64,13 @@ class _Place(NamedTuple):
     text: str
 
 
-def find(archive: Path, options: FindOptions) -> Iterator[Hit]:
+def find(archive: Path, options: FindOptions, progress: Progress = quiet) -> Iterator[Hit]:
     """Every place of the patterns: transcripts in byte order of names, turns in order.
+
+    Args:
+        archive: the archive.
+        options: what to look for, and where.
+        progress: told how many bytes of a transcript were searched.
 
     Raises:
         BadPattern: a pattern is empty, or no regular expression.
@@ -73,7 +80,9 @@ def find(archive: Path, options: FindOptions) -> Iterator[Hit]:
     with Record(archive) as record, _matcher(options) as search:
         for state in View(record, options.at).chosen(options.names):
             name = state.name.decode()
-            for place in _limited(_places(record, state, search, options), options.max_count):
+            for place in _limited(
+                _places(record, told(record.turns(state), progress, "searching"), search, options), options.max_count
+            ):
                 record.turn_bytes(place.turn.object)
                 digest = place.turn.digest.hex()
                 yield Hit(
@@ -122,22 +131,22 @@ def _limited(places: Iterator[_Place], most: int | None) -> Iterator[_Place]:
         yield place
 
 
-def _places(record: Record, state: State, search: Matcher, options: FindOptions) -> Iterator[_Place]:
-    for batch in _batches(record, state):
-        turns = [turn for turn, _ in batch]
+def _places(record: Record, turns: Iterable[Turn], search: Matcher, options: FindOptions) -> Iterator[_Place]:
+    for batch in _batches(record, turns):
+        taken = [turn for turn, _ in batch]
         texts = [text for _, text in batch]
         if options.as_read:
-            yield from _in_strings(turns, texts, search)
+            yield from _in_strings(taken, texts, search)
         else:
-            yield from _in_bytes(turns, texts, search, as_text=_as_text(options))
+            yield from _in_bytes(taken, texts, search, as_text=_as_text(options))
 
 
-def _batches(record: Record, state: State) -> Iterator[list[tuple[Turn, memoryview]]]:
-    """The turns of a transcript with their bytes, some at a time, as they lie together in a pack."""
+def _batches(record: Record, turns: Iterable[Turn]) -> Iterator[list[tuple[Turn, memoryview]]]:
+    """Turns with their bytes, some at a time, as they lie together in a pack."""
     batch: list[tuple[Turn, memoryview]] = []
     pack: Pack | None = None
     size = 0
-    for turn in record.turns(state):
+    for turn in turns:
         if batch and pack and not (pack.holds(turn.object) and size + turn.length <= _BATCH):
             yield batch
             batch, size = [], 0

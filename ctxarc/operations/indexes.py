@@ -10,9 +10,11 @@ from ctxarc.auxiliary.segments import SCHEMES
 from ctxarc.auxiliary.segments.index import NAME, Index, built, misfit
 from ctxarc.auxiliary.words.index import Words
 from ctxarc.errors import Ambiguous, IndexMismatch, NoSuchScheme
+from ctxarc.operations.progress import quiet
 from ctxarc.operations.view import View
 
 if TYPE_CHECKING:
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import Record
 
 DEFAULT_SCHEME = "boundary-v1"
@@ -69,11 +71,11 @@ class Measured:
         return self.covered_bytes / self.bytes if self.bytes else 1.0
 
 
-def measure(record: Record, of: Index, before: Index | None = None) -> Measured:
+def measure(record: Record, of: Index, before: Index | None = None, progress: Progress = quiet) -> Measured:
     """Count what an index covers of the newest states, and how many segments are of objects that it did not before."""
     found = Measured()
     sizes: Counter[int] = Counter()
-    for _, turn in View(record).distinct():
+    for _, turn in View(record).distinct(progress):
         ends = of.ends(turn.object, turn.digest, turn.length)
         found.turns += 1
         found.bytes += turn.length

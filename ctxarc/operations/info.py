@@ -14,6 +14,7 @@ from ctxarc.errors import Damage
 from ctxarc.model import ArchiveInfo, IndexInfo, RelationsInfo, TranscriptState, VectorsInfo, WordsInfo
 from ctxarc.operations.corpora import covered, share
 from ctxarc.operations.indexes import measure
+from ctxarc.operations.progress import quiet
 from ctxarc.operations.scope import Scope, Segments
 from ctxarc.operations.sizes import RECORD, archive_files
 from ctxarc.operations.view import View
@@ -23,9 +24,17 @@ from ctxarc.preservation.record import Record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ctxarc.operations.progress import Progress
 
-def info(archive: Path) -> ArchiveInfo:
-    """What the archive holds; turns and bytes are those of the newest states."""
+
+def info(archive: Path, progress: Progress = quiet) -> ArchiveInfo:
+    """What the archive holds; turns and bytes are those of the newest states.
+
+    Args:
+        archive: the archive.
+        progress: told how many bytes of turns were counted, for each index anew.
+
+    """
     with Record(archive) as record:
         view = View(record)
         entries = [record.last_entry(number) for number in range(len(record.head.transcripts))]
@@ -57,17 +66,17 @@ def info(archive: Path) -> ArchiveInfo:
             incomplete=incomplete,
             record=planes[0],
             auxiliary=planes[1],
-            indexes=tuple(_index(record, archive, scheme) for scheme in built(archive)),
-            words=tuple(_words(record, archive, scheme) for scheme in word_index.built(archive)),
-            vectors=tuple(_vectors(record, archive, *names) for names in corpora(archive)),
-            relations=tuple(_relations(record, archive, name) for name in edge_index.built(archive)),
+            indexes=tuple(_index(record, archive, scheme, progress) for scheme in built(archive)),
+            words=tuple(_words(record, archive, scheme, progress) for scheme in word_index.built(archive)),
+            vectors=tuple(_vectors(record, archive, names, progress) for names in corpora(archive)),
+            relations=tuple(_relations(record, archive, name, progress) for name in edge_index.built(archive)),
         )
 
 
-def _index(record: Record, archive: Path, scheme: str) -> IndexInfo:
+def _index(record: Record, archive: Path, scheme: str, progress: Progress) -> IndexInfo:
     try:
         index = Index(archive, scheme)
-        measured = measure(record, index)
+        measured = measure(record, index, progress=progress)
     except Damage as damage:
         return IndexInfo(scheme, 0, 0.0, 0.0, 0, 0, damage.as_json())
     return IndexInfo(
@@ -75,32 +84,33 @@ def _index(record: Record, archive: Path, scheme: str) -> IndexInfo:
     )
 
 
-def _words(record: Record, archive: Path, scheme: str) -> WordsInfo:
+def _words(record: Record, archive: Path, scheme: str, progress: Progress) -> WordsInfo:
     try:
         words = Words(archive, scheme)
-        return WordsInfo(scheme, _turns(record, words), len(words.parts), words.stored_bytes)
+        return WordsInfo(scheme, _turns(record, words, progress), len(words.parts), words.stored_bytes)
     except Damage as damage:
         return WordsInfo(scheme, 0.0, 0, 0, damage.as_json())
 
 
-def _relations(record: Record, archive: Path, name: str) -> RelationsInfo:
+def _relations(record: Record, archive: Path, name: str, progress: Progress) -> RelationsInfo:
     try:
         edges = Edges(archive, name)
-        return RelationsInfo(name, _turns(record, edges), len(edges.parts), edges.stored_bytes)
+        return RelationsInfo(name, _turns(record, edges, progress), len(edges.parts), edges.stored_bytes)
     except Damage as damage:
         return RelationsInfo(name, 0.0, 0, 0, damage.as_json())
 
 
-def _turns(record: Record, index: Index) -> float:
+def _turns(record: Record, index: Index, progress: Progress) -> float:
     """The share of the distinct turns that an index holds."""
-    turns = [index.holds(turn.object) for _, turn in View(record).distinct()]
+    turns = [index.holds(turn.object) for _, turn in View(record).distinct(progress)]
     return share(sum(turns), len(turns))
 
 
-def _vectors(record: Record, archive: Path, scheme: str, fingerprint: str) -> VectorsInfo:
+def _vectors(record: Record, archive: Path, names: tuple[str, str], progress: Progress) -> VectorsInfo:
+    scheme, fingerprint = names
     try:
         corpus = Corpus(archive, scheme, fingerprint)
-        found = covered(corpus, Scope(Segments(record, Index(archive, scheme))))
+        found = covered(corpus, Scope(Segments(record, Index(archive, scheme)), progress=progress))
     except Damage as damage:
         return VectorsInfo(scheme, fingerprint, {}, 0, 0.0, 0, 0, damage.as_json())
     identity = corpus.identity.as_json()

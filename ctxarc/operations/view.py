@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from ctxarc.errors import Ambiguous, BadUsage, NoSuchTranscript
 from ctxarc.model import ByteRange
+from ctxarc.operations.progress import quiet, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ctxarc.operations.progress import Progress
     from ctxarc.preservation.record import Record, State, Turn
 
 _SHOWN = 8
@@ -34,11 +36,11 @@ class View:
             _ = name
             yield self.record.state(number)
 
-    def distinct(self) -> Iterator[tuple[State, Turn]]:
+    def distinct(self, progress: Progress = quiet) -> Iterator[tuple[State, Turn]]:
         """Every distinct turn at its first place: transcripts in byte order of names, turns in order."""
         seen = bytearray(self.record.head.objects)
         for state in self.states():
-            for turn in self.record.turns(state):
+            for turn in told(self.record.turns(state), progress, "counting"):
                 if not seen[turn.object]:
                     seen[turn.object] = 1
                     yield state, turn
